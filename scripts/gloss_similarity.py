@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from shoe.core.arrays import Floats, Ints
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import names_of
 from shoe.maps.prompts import describe
 from shoe.maps.raters.baselines import Embedding, Encoder, text_of

@@ -17,8 +17,8 @@ from shoe.core.arrays import Floats, Mask
 from shoe.core.errors import InputError, quote
 from shoe.core.io.files import read_bytes
 from shoe.core.statistics import spearman
-from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
+from shoe.lexicon.senses import Part
 from shoe.similarity import Basis, Similarity, SimilarityMap, similarity_table
 
 _COLUMNS = ("word1", "word2", "POS", "SimLex999")

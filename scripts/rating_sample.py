@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats
 from shoe.core.statistics import pearson, quadratic_weighted_kappa, spearman
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.llm.ledger import State, States, answers
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import HIGHEST

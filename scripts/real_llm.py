@@ -28,7 +28,7 @@ from real_llm_tables import PARTS, show_agreement, show_confusion, show_unrounde
 
 from shoe.core.arrays import Floats
 from shoe.core.errors import ShoeError
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import lexicon
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import States

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from shoe.core.arrays import Floats
 from shoe.core.statistics import pearson, spearman
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.llm.ledger import State, States
 from shoe.llm.recorder import Tally
 from shoe.maps.config import RaterConfig

@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.scoring import tables
 from benchmarks.shared import Row, at_least, print_cells
 from shoe.core.arrays import Floats, Ints, Mask
-from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import ids_of, names_of
 from shoe.llm.budget import Budget
 from shoe.maps.complete import OPTIONS, CompletionRound, complete

@@ -22,9 +22,9 @@ def resolve(
 
     Alternative words are separated by " / ", the best first; all of them count in scoring.
     """
-    from shoe.lexicon.expressions import POS, Part
     from shoe.lexicon.phrases.parse import LONGEST_PHRASE
     from shoe.lexicon.resolve import resolve as candidates_of
+    from shoe.lexicon.senses import POS, Part
     from shoe.lexicon.store import glosses as read_glosses
     from shoe.lexicon.text import ALTERNATIVES
     from shoe.report.similarity import explain_phrase

@@ -18,7 +18,7 @@ from shoe.core.errors import OptionError, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.core.public import Drawn, Rows, as_drawing, as_lines, as_table
 from shoe.core.roles import NO_BOX, RoleTruth, Single
-from shoe.diagnosis.analysis import ErrorAnalysis, ErrorExample, Shown, examples
+from shoe.diagnosis.error_gains import ErrorAnalysis, ErrorExample, Shown, examples
 from shoe.diagnosis.error_types import ERRORS, ROLE_FLOW, VARIANTS, ErrorType, Variant, performs
 from shoe.diagnosis.localisation import Localised, PairRules, localise
 from shoe.diagnosis.pairs import (

@@ -273,7 +273,7 @@ def before_fixes(found_by: Indices, predictions: int) -> State:
 
 
 FixTargets = Callable[[State, ErrorType], Fixes]
-"""Function that returns the fix targets of an error type in a state (``shoe.diagnosis.fixes``)."""
+"""Function that returns the fix targets of an error type in a state (``shoe.diagnosis.fix_targets``)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

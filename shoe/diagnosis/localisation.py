@@ -21,7 +21,7 @@ from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import InputError, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.core.roles import no_boxes
-from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.error_gains import ErrorAnalysis
 from shoe.diagnosis.error_types import ErrorType, before_fixes
 from shoe.diagnosis.scope import Overlaps, Scope, near_in_image, overlaps
 from shoe.predictions.pair_predictions import Pairs, find_pairs

@@ -16,7 +16,7 @@ from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import InputError, unknown_name
 from shoe.core.interactions import Interactions
-from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.error_gains import ErrorAnalysis
 from shoe.diagnosis.error_types import ErrorType
 from shoe.diagnosis.localisation import Localised, PairFigures, PairRules, Sweep, localise, pair_figures, sweeps
 from shoe.diagnosis.record import AllPairs, ModelFigures

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from shoe.core.documents import Count, Document, Fraction, Gain
-from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.error_gains import ErrorAnalysis
 from shoe.diagnosis.localisation import PairFigures, Sweep
 from shoe.diagnosis.semantics import Related, SemanticDiagnosis
 from shoe.diagnosis.vocabulary_gap import VocabularyGap

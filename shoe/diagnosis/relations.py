@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.documents import Document, Fraction
 from shoe.core.interactions import Interactions
-from shoe.lexicon.expressions import Part, with_ancestors
 from shoe.lexicon.resolve import ObjectWords, resolve
+from shoe.lexicon.senses import Part, with_ancestors
 from shoe.lexicon.store import ids_of, lexicon, names_of, per_lexicon
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task

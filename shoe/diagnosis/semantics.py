@@ -14,7 +14,7 @@ from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.benchmarks.signature import Signature, sign
 from shoe.core.arrays import Floats, Indices, Ints, argmax_per_run
 from shoe.core.documents import Count, Document, Fraction
-from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.error_gains import ErrorAnalysis
 from shoe.diagnosis.error_types import NO_PART, ErrorType, State
 from shoe.diagnosis.relations import PredictedWords, Relation, predicted_words
 from shoe.diagnosis.vocabulary_gap import MOST, KnownAps, Tables, VocabularyGap, cached_means, vocabulary_gap

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shoe.core.errors import unknown_name
 from shoe.lexicon import text
-from shoe.lexicon.expressions import (
+from shoe.lexicon.senses import (
     KIND,
     LONGEST_EXPRESSION,
     POS,

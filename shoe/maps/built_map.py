@@ -11,7 +11,7 @@ from msgspec import structs
 
 from shoe.core.documents import Count, Document, Span
 from shoe.core.errors import InputError, OptionError, quote
-from shoe.lexicon.expressions import POS
+from shoe.lexicon.senses import POS
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import State, canonical, pending
 from shoe.maps.config import conversion_settings, identity_of

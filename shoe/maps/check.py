@@ -4,7 +4,7 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Ints, Mask
 from shoe.core.documents import Count, Document, Fraction
-from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import names_of
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import HIGHEST

@@ -13,10 +13,10 @@ from shoe.benchmarks.protocols import SEMANTIC
 from shoe.core.arrays import Floats, Mask
 from shoe.core.documents import Count, Document, Fraction, Span
 from shoe.core.errors import InputError
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import names_of
 from shoe.llm.budget import Budget
-from shoe.maps.estimate import Estimate
+from shoe.maps.cost_estimate import Estimate
 from shoe.maps.growing_map import Draft, Pair, Rate, question_ids
 from shoe.maps.influence import by_credit, by_false_positives
 from shoe.scoring.evidence.bounds import Bounds, OpenScore, precision_bounds, value_range

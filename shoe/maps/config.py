@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Protocol
 
 import msgspec
 
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.llm.budget import Price
 from shoe.llm.ledger import comparable
 from shoe.llm.limits import Limits

@@ -16,8 +16,8 @@ from shoe.core.io.files import atomic_write, data_folder
 from shoe.core.io.json import encode
 from shoe.core.io.spreadsheets import delimited_text
 from shoe.lexicon.building.compare import match_concepts
-from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.resolve import ENGLISH, resolve
+from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import Lexicon, lexicon, names_of, use_lexicon
 from shoe.maps.planning import class_senses
 from shoe.similarity.ensemble import MISSING

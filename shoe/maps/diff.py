@@ -10,7 +10,7 @@ from msgspec import structs
 from shoe.core.documents import Correlation, Count, Document, Fraction
 from shoe.core.errors import InputError
 from shoe.core.statistics import pearson, spearman
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import glosses, lexicon
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.score import Report, score

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.errors import InputError, OptionError, quote
-from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import ids_of, lexicon, names_of
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.ensemble import ENSEMBLE, MISSING, Ratings

@@ -13,7 +13,7 @@ from shoe.core.documents import Correlation, Count, Document
 from shoe.core.errors import InputError, quote
 from shoe.core.io.spreadsheets import delimited_rows
 from shoe.core.statistics import pearson, spearman
-from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import lexicon
 from shoe.maps.sources import check_same_part
 from shoe.similarity import SimilarityMap, combine

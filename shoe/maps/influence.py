@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Mask, distinct, first_of_each, index_in_group
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.scoring.evidence.bounds import OpenScore, other_class
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.similarity.table import SimilarityTable

@@ -12,7 +12,7 @@ from shoe.benchmarks import benchmark
 from shoe.core.documents import Correlation, Count, Document, Fraction
 from shoe.core.errors import OptionError, printable, quote
 from shoe.core.statistics import pearson, quadratic_weighted_kappa
-from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import ids_of
 from shoe.maps.check import PartCheck, check_map
 from shoe.similarity import SimilarityMap

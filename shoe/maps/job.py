@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Mask, hash_numbers
 from shoe.core.errors import ShoeError
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import lexicon
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import State, pending

@@ -23,7 +23,7 @@ from shoe.core.documents import Count, Document
 from shoe.core.errors import MissingExtraError, OptionError
 from shoe.core.io.files import data_folder
 from shoe.core.statistics import quadratic_weighted_kappa, spearman
-from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import glosses, lexicon, names_of
 from shoe.maps.planning import INVISIBLE, is_tagged, senses_near
 from shoe.similarity import SimilarityMap, write_map

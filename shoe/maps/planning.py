@@ -15,8 +15,8 @@ from shoe.benchmarks.protocols import SEMANTIC
 from shoe.core.arrays import Indices, Ints, distinct, expand
 from shoe.core.errors import OptionError, closest_names, quote
 from shoe.core.interactions import Interactions
-from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.resolve import ObjectWords, match_labels, resolve
+from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import lexicon, names_of, per_lexicon
 from shoe.maps.prompts import Interaction, SenseText, Subject, describe
 from shoe.maps.rating_answers import read_text

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, Self, cast
 
 from shoe.core.errors import InputError, closest_names, quote
 from shoe.core.io.files import data_folder, read_bytes
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import glosses, lexicon
 from shoe.llm.ledger import canonical
 from shoe.llm.request import KEY_BYTES, Request

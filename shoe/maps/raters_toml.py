@@ -38,7 +38,7 @@ from msgspec import inspect
 
 from shoe.core.errors import InputError, OptionError, did_you_mean, quote
 from shoe.core.io.files import read_bytes
-from shoe.lexicon.expressions import POS
+from shoe.lexicon.senses import POS
 from shoe.llm.budget import BOUNDS
 from shoe.llm.endpoint import OFFICIAL_KEY, VARIABLE, Secrets
 from shoe.maps.config import NAME_RULE, Ensemble, RaterConfig, RatersFile

@@ -17,7 +17,7 @@ from shoe.core.arrays import Indices, Mask
 from shoe.core.errors import OptionError, pluralize, quote
 from shoe.engines.base import Shard
 from shoe.engines.ray_cluster import Cluster
-from shoe.lexicon.expressions import POS
+from shoe.lexicon.senses import POS
 from shoe.llm.budget import Budget, Price, usage_of
 from shoe.llm.cache import AnswerCache
 from shoe.llm.ledger import (

@@ -14,7 +14,7 @@ from shoe.core.arrays import Indices
 from shoe.core.errors import InputError, OptionError, printable, quote, unknown_name
 from shoe.core.io.files import read_bytes
 from shoe.core.io.spreadsheets import delimited_rows
-from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import lexicon, names_of
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.ensemble import MISSING

@@ -13,6 +13,7 @@ from shoe.core.errors import InputError, OptionError, flag, pluralize
 from shoe.core.interactions import Interactions, check_bad_boxes
 from shoe.core.io.native import notes_of_native, read_native, write_native
 from shoe.predictions.boxes.conventions import parse_convention
+from shoe.predictions.field_names import SCORE_NAMES, STANDARD_KEYS
 from shoe.predictions.formats.registry import (
     FORMATS,
     NATIVE,
@@ -30,7 +31,6 @@ from shoe.predictions.numbering import split_format, with_numberings
 from shoe.predictions.roles import with_stated_roles, with_words_of_file
 from shoe.predictions.source import Sizes, collection_paused, open_source
 from shoe.predictions.table import check_scores_name, convert_scores, to_table
-from shoe.predictions.vlm.keys import SCORE_NAMES, STANDARD_KEYS
 
 __all__ = ["ReadNotes", "read_predictions", "read_predictions_with_notes", "write_predictions"]
 

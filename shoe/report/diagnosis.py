@@ -10,8 +10,8 @@ from rich.text import Text
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.documents import Document
 from shoe.core.errors import pluralize, printable
-from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.diagnose import Diagnosis
+from shoe.diagnosis.error_gains import ErrorAnalysis
 from shoe.diagnosis.error_types import ERRORS, GROUPS, NAMES
 from shoe.diagnosis.localisation import PairFigures
 from shoe.diagnosis.pairs import PairDiagnosis

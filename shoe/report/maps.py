@@ -13,8 +13,8 @@ from shoe.maps.ablate import MapAblate, SizeSpreads, Spreads, Subset, SubsetSpre
 from shoe.maps.built_map import states_of, unanswered
 from shoe.maps.check import PartCheck
 from shoe.maps.complete import CompletedPairs, Completion, CompletionRound, Why
+from shoe.maps.cost_estimate import Estimate, Range
 from shoe.maps.diff import MapDiff
-from shoe.maps.estimate import Estimate, Range
 from shoe.maps.info import MapInfo
 from shoe.maps.job import PAPER, Outcome
 from shoe.maps.learn import MapLearned

@@ -11,8 +11,8 @@ from shoe.diagnosis.protocol_differences import Explained
 from shoe.maps.ablate import MapAblate
 from shoe.maps.built_map import MapBuilt
 from shoe.maps.complete import CompleteEstimate, MapCompleted
+from shoe.maps.cost_estimate import BuildEstimate
 from shoe.maps.diff import MapDiff
-from shoe.maps.estimate import BuildEstimate
 from shoe.maps.info import MapInfo
 from shoe.maps.learn import MapLearned
 from shoe.predict.scored import Predict

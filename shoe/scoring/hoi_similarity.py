@@ -12,8 +12,8 @@ from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.arrays import AnyInts, Floats, Indices, Ints, Mask, blocks, expand, number_distinct
 from shoe.core.errors import OptionError, quote
-from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import match_labels, resolve
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import lexicon
 from shoe.scoring.matching.task import Task
 from shoe.similarity import Basis, Similarity, SimilarityTable, combine, similarity_table

@@ -21,8 +21,8 @@ from shoe.core.documents import Count, Document, as_base_class, flat_numbers
 from shoe.core.errors import flag, pluralize, printable, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.public import Drawn, Rows, as_drawing, as_lines, as_table
-from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import lexicon_metadata, match_labels
+from shoe.lexicon.senses import Part
 from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.numbering import check_numbering

@@ -8,7 +8,7 @@ from pathlib import Path
 from shoe.benchmarks.base import Benchmark
 from shoe.core.arrays import Floats, Ints
 from shoe.core.errors import OptionError
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import lexicon
 from shoe.similarity.ensemble import check_ensemble, combine
 from shoe.similarity.map_files import Rater, SimilarityMap, is_map, no_map_error, shipped_maps, write_map

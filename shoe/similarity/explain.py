@@ -8,9 +8,9 @@ from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.documents import Document, Fraction, Rating
 from shoe.core.errors import OptionError, quote, unknown_name
-from shoe.lexicon.expressions import KIND, RARE, Part, Sense, is_rare, preposition_weights, takes_tool
 from shoe.lexicon.phrases.parse import best_reading
 from shoe.lexicon.resolve import match_labels
+from shoe.lexicon.senses import KIND, RARE, Part, Sense, is_rare, preposition_weights, takes_tool
 from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity.map_files import SimilarityMap
 from shoe.similarity.table import USING, Basis, Similarity, counted_senses, similarity_table

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Ints
 from shoe.core.errors import InputError
-from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import lexicon
 from shoe.similarity.ensemble import HIGHEST
 

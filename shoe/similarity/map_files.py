@@ -28,7 +28,7 @@ from shoe.core.arrays import Floats, Ints
 from shoe.core.errors import InputError, OptionError, ShoeError, quote, unknown_name
 from shoe.core.io.files import atomic_write, data_folder
 from shoe.core.io.json import encode, explain_error, parse_json
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import Lexicon, ids_of, lexicon, wordnet
 from shoe.similarity.ensemble import HIGHEST, MISSING, RaterWeights, check_ensemble, ensemble_values
 from shoe.similarity.learned import FILE as LEARNED, Learned, LearnedFile

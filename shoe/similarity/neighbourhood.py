@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from shoe.core.arrays import Floats, Ints
-from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import per_lexicon
 from shoe.similarity.table import Similarity
 from shoe.similarity.wordnet import steps_up

@@ -15,8 +15,8 @@ from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.core.public import public_function
 from shoe.lexicon import text
-from shoe.lexicon.expressions import KIND, POS, RARE, Part, Sense, is_rare, preposition_weights, takes_tool
 from shoe.lexicon.resolve import match_labels, resolve
+from shoe.lexicon.senses import KIND, POS, RARE, Part, Sense, is_rare, preposition_weights, takes_tool
 from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity.whole_interactions import WholeRatings
 from shoe.similarity.wordnet import wordnet_values

@@ -12,7 +12,7 @@ import numpy as np
 
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.arrays import Floats, Indices, Ints, Mask, expand
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import per_lexicon
 from shoe.similarity.table import Similarity, word_senses
 from shoe.similarity.whole_interactions import WholeRatings

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Ints
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import lexicon, per_lexicon
 
 Steps = NDArray[np.int32]

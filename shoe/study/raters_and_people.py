@@ -17,7 +17,7 @@ from shoe.core.errors import InputError, OptionError, quote
 from shoe.core.io.files import read_bytes
 from shoe.core.io.spreadsheets import delimited_rows
 from shoe.core.statistics import nearest_measures, spearman
-from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import lexicon
 from shoe.maps.ablate import LEAST_SHARE, MOST_RATERS
 from shoe.maps.config import Backend, RaterConfig, setting

@@ -10,7 +10,7 @@ from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.arrays import Floats, Indices, Ints, random_numbers
 from shoe.core.errors import OptionError
-from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import names_of
 from shoe.maps.complete import OPTIONS, bound_score
 from shoe.maps.influence import width_per_match

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.diagnose import Diagnosis, diagnose
+from shoe.diagnosis.error_gains import ErrorAnalysis
 from shoe.diagnosis.error_types import NO_PART, ErrorType
 from tests.oracles.boxes import Box
 from tests.oracles.model import ImageScene, Triplet, to_tables

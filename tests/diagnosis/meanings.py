@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from shoe.diagnosis.semantics import SemanticDiagnosis
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.similarity.whole_interactions import WholeRatings
 from tests.diagnosis.by_hand import diagnosed
 from tests.maps.samples import Pairs, written

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from shoe.diagnosis.analysis import ErrorExample, Shown, examples
+from shoe.diagnosis.error_gains import ErrorExample, Shown, examples
 from shoe.diagnosis.error_types import ERRORS, ErrorType
 from tests.diagnosis.by_hand import AWAY, O2, P2, RIDE, diagnosed, image
 from tests.oracles.model import ImageScene, Triplet

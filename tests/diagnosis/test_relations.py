@@ -14,7 +14,7 @@ import shoe
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.diagnosis.relations import Relation, relations, word_relations
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity import SimilarityMap, WordNetSimilarity, similarity_table
 from tests.maps.samples import Pairs, written

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from shoe.lexicon.expressions import bases
+from shoe.lexicon.senses import bases
 from shoe.lexicon.store import Pos, lexicon
 from shoe.lexicon.text import undoubled
 

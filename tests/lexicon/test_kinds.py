@@ -2,8 +2,8 @@
 
 import pytest
 
-from shoe.lexicon.expressions import bases
 from shoe.lexicon.phrases.tagger import tagging_of
+from shoe.lexicon.senses import bases
 from shoe.predictions.vlm.box_marks import Entity
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.fields import Verb

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from shoe.benchmarks import benchmark
-from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import match_labels
+from shoe.lexicon.senses import Part
 from shoe.lexicon.text import noun_forms
 from tests.lexicon.wordings import pairs
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from shoe.benchmarks import benchmark
-from shoe.lexicon.expressions import preposition_weights, relation
+from shoe.lexicon.senses import preposition_weights, relation
 
 VERBS = benchmark("hico-det").classes.verbs
 

@@ -6,9 +6,9 @@ from hypothesis import given, strategies as st
 
 from shoe.benchmarks import benchmark
 from shoe.core.errors import OptionError
-from shoe.lexicon import expressions
-from shoe.lexicon.expressions import Part
+from shoe.lexicon import senses
 from shoe.lexicon.resolve import ObjectWords, resolve
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import lexicon
 from tests.lexicon.wordings import pairs
 from tests.mentions import mentions
@@ -179,7 +179,7 @@ def test_reasons_say_how_a_candidate_was_found(word: str, part: Part, values: st
 
 
 def test_every_alias_leads_where_it_says() -> None:
-    table = Path(expressions.__file__).with_name("data").joinpath("aliases.tsv").read_text()
+    table = Path(senses.__file__).with_name("data").joinpath("aliases.tsv").read_text()
     rows = [line.split("\t") for line in table.splitlines()]
     assert rows[0] == ["part", "word", "synsets", "relation", "reason"]
     assert rows[1:] == sorted(rows[1:])

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shoe.lexicon import text
-from shoe.lexicon.expressions import Part, bases
 from shoe.lexicon.phrases.parse import PhraseInteractions, interactions
 from shoe.lexicon.resolve import describes
+from shoe.lexicon.senses import Part, bases
 
 FOLDER = Path(__file__).parents[1] / "data" / "phrases"
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from threading import Lock
 from typing import Any
 
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.llm.budget import Usage
 from shoe.llm.request import Request
 from shoe.maps.config import Backend, RaterConfig

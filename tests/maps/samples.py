@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shoe.core.errors import InputError
-from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.senses import POS, Part
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from tests.errors import input_error
 from tests.tables import pairs_by_name

@@ -12,7 +12,7 @@ from shoe.lexicon.building.build import build
 from shoe.lexicon.building.compare import wordnet_numbers
 from shoe.lexicon.building.read import Concept, Source
 from shoe.lexicon.compiled import Lexicon
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import names_of, use_lexicon, wordnet
 from shoe.maps.convert import CLASSES, ConvertedPairs, carry
 from shoe.similarity import SimilarityMap

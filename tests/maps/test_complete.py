@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks.truth import read_truth_file
 from shoe.core.errors import InputError, OptionError
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import ids_of, names_of
 from shoe.llm.budget import Budget
 from shoe.maps.complete import OPTIONS, Completion, Why, complete

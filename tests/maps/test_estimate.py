@@ -7,12 +7,12 @@ from hypothesis import given, strategies as st
 from msgspec.structs import asdict, replace
 from rich.console import Console
 
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import lexicon
 from shoe.llm.budget import Price
 from shoe.llm.limits import Limits
 from shoe.maps.config import Ensemble, RaterConfig, RatersFile
-from shoe.maps.estimate import (
+from shoe.maps.cost_estimate import (
     ANSWER_TOKENS,
     BATCH_HOURS,
     ENOUGH,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from shoe.core.errors import OptionError
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.maps.convert import export
 from shoe.maps.sources import import_tables
 from shoe.similarity import SimilarityMap

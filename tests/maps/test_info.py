@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.maps.info import describe
 from shoe.similarity import SimilarityMap
 from tests.maps.samples import made, refused_at

@@ -12,13 +12,13 @@ import pytest
 from msgspec.structs import replace
 
 from shoe.core.errors import OptionError, ShoeError
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import lexicon
 from shoe.llm.budget import Budget, Price
 from shoe.llm.ledger import State
 from shoe.maps.built_map import check_place, states_of, write_built
 from shoe.maps.config import Ensemble, RatersFile
-from shoe.maps.estimate import Progress, measured_progress
+from shoe.maps.cost_estimate import Progress, measured_progress
 from shoe.maps.job import Disagreement, Outcome, apply_prefilter, known, rate, rate_pairs, sample_zeros
 from shoe.maps.planning import Plan, plan_pairs
 from shoe.maps.prompts import Prompts, Question, Subject, describe

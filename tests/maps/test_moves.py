@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from shoe.core.errors import ShoeError
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.llm.budget import Budget
 from shoe.maps.built_map import write_built
 from shoe.maps.job import Outcome, rate

@@ -10,8 +10,8 @@ from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions
 from shoe.demo import PREDICTIONS
-from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import ObjectWords, resolve
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import ids_of, lexicon, names_of
 from shoe.maps.planning import (
     BODILY,

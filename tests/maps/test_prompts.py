@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from shoe.core.io.files import data_folder
-from shoe.lexicon.expressions import POS
+from shoe.lexicon.senses import POS
 from shoe.maps.prompts import Interaction, Prompts, Question, SenseText, ids_of
 from tests.maps.samples import refused_at
 

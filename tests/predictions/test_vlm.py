@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from shoe.benchmarks import benchmark
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.predictions import read_predictions_with_notes
 from shoe.similarity import load_similarity
 from tests.errors import input_error

@@ -6,7 +6,7 @@ import pytest
 from shoe.core.io.tolerant import values_in
 from shoe.predictions.vlm.box_marks import Entity
 from shoe.predictions.vlm.boxes import Box
-from shoe.predictions.vlm.columns import are_percent, scale_by_content
+from shoe.predictions.vlm.collector import are_percent, scale_by_content
 from shoe.predictions.vlm.fields import Fields
 from shoe.predictions.vlm.items import add_outer_boxes, apply_list_key, interactions_in
 from shoe.predictions.vlm.parsed_reply import Pair

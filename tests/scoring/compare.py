@@ -10,7 +10,7 @@ from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.benchmarks.protocol_options import changed
 from shoe.benchmarks.protocols import SEMANTIC
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
 from shoe.scoring.semantic import SemanticResult, semantic_score

@@ -13,8 +13,8 @@ import shoe
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.benchmarks.protocol_options import SemanticOptions, changed
 from shoe.core.arrays import Floats
-from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import ObjectWords, resolve
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import ids_of
 from shoe.scoring.score import Report
 from shoe.similarity import Similarity, similarity_table

@@ -13,7 +13,7 @@ from shoe.benchmarks import benchmark
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats
 from shoe.core.interactions import Interactions, Rows
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 from tests.oracles.meaning import Similarity

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
+from shoe.lexicon.senses import Part
 from shoe.similarity import SimilarityMap, WordNetSimilarity
 from tests.errors import input_error, says
 from tests.maps.samples import Pairs, written as written_map

@@ -10,7 +10,7 @@ import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.core.io.files import data_folder
-from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import ids_of
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, load_similarity, write_map
 from shoe.similarity.map_files import ABOUT

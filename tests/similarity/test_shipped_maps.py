@@ -14,7 +14,7 @@ import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.core.io.files import data_folder
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import ids_of, names_of
 from shoe.maps.learn import suspect_classes
 from shoe.similarity import SimilarityMap

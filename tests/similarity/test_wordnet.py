@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import ids_of, lexicon, names_of
 from shoe.similarity import WordNetSimilarity
 from shoe.similarity.wordnet import MEASURES

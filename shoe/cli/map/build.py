@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from shoe.benchmarks.classes import HoiClasses
     from shoe.core.interactions import Interactions
     from shoe.engines.base import Shard
-    from shoe.lexicon.expressions import Part
     from shoe.lexicon.resolve import ObjectWords
+    from shoe.lexicon.senses import Part
     from shoe.llm.budget import Budget
-    from shoe.maps.estimate import Estimate
+    from shoe.maps.cost_estimate import Estimate
     from shoe.maps.growing_map import Pair
     from shoe.maps.job import Outcome
     from shoe.maps.planning import Plan
@@ -93,7 +93,7 @@ def build(
     from shoe.llm.recorder import Progress
     from shoe.maps import built_map
     from shoe.maps.built_map import MapBuilt, is_complete
-    from shoe.maps.estimate import BuildEstimate, estimate, measured_progress
+    from shoe.maps.cost_estimate import BuildEstimate, estimate, measured_progress
     from shoe.maps.job import known, rate
     from shoe.maps.planning import plan_whole
     from shoe.predictions import read_predictions
@@ -240,7 +240,7 @@ def _plans(
     classes: HoiClasses, tables: list[Interactions], parts: str, steps: int | None, object_words: str | None
 ) -> tuple[dict[Subject, Plan], dict[Subject, str]]:
     """Return the rating plan of each requested part, and the rule that selected its pairs."""
-    from shoe.lexicon.expressions import POS
+    from shoe.lexicon.senses import POS
     from shoe.maps.planning import NEEDED_RULE, STEPS, VERB_RULE, object_rule, plan_dataset, plan_needed
 
     wanted = [part.strip() for part in parts.split(",")]
@@ -318,7 +318,7 @@ def complete(
         complete as complete_map,
         first_round,
     )
-    from shoe.maps.estimate import estimate, measured_progress
+    from shoe.maps.cost_estimate import estimate, measured_progress
     from shoe.maps.growing_map import map_to_continue
     from shoe.maps.job import known, rate, rate_pairs
     from shoe.maps.planning import plan_dataset, plan_needed, plan_pairs
@@ -409,7 +409,7 @@ def complete(
 
 
 def _raters(raters: Raters) -> Iterator[Rater]:
-    from shoe.lexicon.expressions import POS
+    from shoe.lexicon.senses import POS
     from shoe.similarity import Rater
 
     for session in raters.sessions:

@@ -1,4 +1,4 @@
-"""``shoe map import, merge, info, diff, ablate, export, learn``: commands for existing similarity maps."""
+"""``shoe map import, merge, info, diff, ablate, export, learn, cache``: commands for existing maps and answers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli import options
-from shoe.cli.output import progress_bar, put_report
-from shoe.core.errors import OptionError, printable, quote
+from shoe.cli.output import progress_bar, put_report, say
+from shoe.core.errors import OptionError, pluralize, printable, quote
 
 if TYPE_CHECKING:
     from shoe.scoring.score import Report
@@ -238,3 +238,41 @@ def learn(map: options.Map, json: options.Json = None) -> None:
 
     found = train_on_map(map, lambda line: print(line, file=sys.stderr))
     put_report(found, json, lambda to: to.print(learned_table(found)))
+
+
+def cache(
+    folder: options.Cache = None,
+    export: Annotated[
+        Path | None, Option(metavar="DIR", help="Write all answers into this folder, as one ledger per model.")
+    ] = None,
+    clear: Annotated[
+        bool, Option("--clear", help="Delete all answers from the cache; ledgers are not changed.")
+    ] = False,
+) -> None:
+    """Show the size of your cache of models' answers, and the number of answers of each model.
+
+    Example: shoe map cache --export for-a-colleague
+
+    map build, map complete and predict take answers from the cache before they send requests, and add the answers that
+    they paid for. The cache is in the folder shoe-answers of --cache, which only you can read.
+    """
+    from shoe.llm.cache import AnswerStore, cache_folder, clear as clear_cache
+
+    if export and clear:
+        raise OptionError("--export and --clear are mutually exclusive: export first, then clear")
+    place = cache_folder(folder)
+    if place is None or not place.is_dir():
+        print("the cache is off" if place is None else f"{place}: no answers")
+        return
+    if clear:
+        clear_cache(place)
+        print(f"{place}: empty")
+        return
+    store = AnswerStore(place, say)
+    for path, count in store.export(export) if export else ():
+        print(f"{path}: {pluralize(count, 'answer')}")
+    if export is None:
+        print(f"{place}: {sum(path.stat().st_size for path in place.glob('cache.db*')) / 1e6:,.1f} MB")
+        for identity, count in store.summary().values():
+            revision = f" ({identity['revision']})" if identity.get("revision") else ""
+            print(f"{identity['model']}{revision}: {pluralize(count, 'answer')}")

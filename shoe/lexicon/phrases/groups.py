@@ -1,7 +1,6 @@
 """Grouping of clauses: those that state interactions of the same human-object pair, and those that state the scene."""
 
 from shoe.lexicon import text
-from shoe.lexicon.expressions import is_kind
 from shoe.lexicon.phrases.noun_phrases import (
     MATERIAL,
     Clause,
@@ -15,6 +14,7 @@ from shoe.lexicon.phrases.noun_phrases import (
     senses_of,
 )
 from shoe.lexicon.phrases.words import base_of, table, word_of
+from shoe.lexicon.senses import is_kind
 
 
 def accompanies(main: Clause, other: Clause) -> bool:

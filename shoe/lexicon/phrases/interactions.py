@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from shoe.lexicon.expressions import are_alike, bases, is_kind
 from shoe.lexicon.phrases.groups import (
     are_rivals,
     fits_reply,
@@ -37,6 +36,7 @@ from shoe.lexicon.phrases.noun_phrases import (
     with_conjuncts,
 )
 from shoe.lexicon.phrases.words import base_of, gerund, is_expression, table, verb_bases, word_of
+from shoe.lexicon.senses import are_alike, bases, is_kind
 
 
 def ranks_of(clauses: Sequence[Clause], reply: ReplyObjects) -> list[float]:

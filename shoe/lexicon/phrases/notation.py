@@ -5,8 +5,8 @@ from functools import cache
 from typing import NamedTuple
 
 from shoe.lexicon import text
-from shoe.lexicon.expressions import find
 from shoe.lexicon.phrases.words import table, word_of
+from shoe.lexicon.senses import find
 
 _ARTICLE_CHOICE = re.compile(r"\ba/an\b|\ba\(n\)")
 _SENTENCE = re.compile(r"[a-z']+(?: [a-z']+)+\.?")

@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from shoe.lexicon import text
-from shoe.lexicon.expressions import bases
 from shoe.lexicon.phrases.words import (
     NOMINAL,
     NOUNS,
@@ -23,6 +22,7 @@ from shoe.lexicon.phrases.words import (
     verb_bases,
     word_of,
 )
+from shoe.lexicon.senses import bases
 from shoe.lexicon.store import lexicon
 
 

@@ -7,7 +7,6 @@ from itertools import product
 from typing import NamedTuple
 
 from shoe.lexicon import text
-from shoe.lexicon.expressions import bases, find
 from shoe.lexicon.phrases.clauses import sentence_of
 from shoe.lexicon.phrases.interactions import MOST_ALTERNATIVES, candidates
 from shoe.lexicon.phrases.notation import Fields, fields_or_sentence
@@ -24,6 +23,7 @@ from shoe.lexicon.phrases.noun_phrases import (
 from shoe.lexicon.phrases.tagger import tagging_of
 from shoe.lexicon.phrases.tags import tags_of, words_of
 from shoe.lexicon.phrases.words import FULL_STOP, Tag, patterns, table, verb_bases, word_of
+from shoe.lexicon.senses import bases, find
 from shoe.lexicon.store import by_wordnet
 
 NO_INTERACTION = "no_interaction"

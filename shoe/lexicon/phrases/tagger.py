@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from shoe.core.arrays import Floats
-from shoe.lexicon.expressions import bases
 from shoe.lexicon.phrases.noun_phrases import senses_of
 from shoe.lexicon.phrases.tags import tags_of
 from shoe.lexicon.phrases.words import FULL_STOP, Tag, closed_classes, is_expression, table, verb_bases, word_of
+from shoe.lexicon.senses import bases
 from shoe.lexicon.store import lexicon
 
 TAGS = "".join(Tag) + FULL_STOP

@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from shoe.lexicon import text
-from shoe.lexicon.expressions import Part, bases, find
+from shoe.lexicon.senses import Part, bases, find
 from shoe.lexicon.store import lexicon
 from shoe.lexicon.text import undoubled, verb_forms
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Ints
 from shoe.core.errors import OptionError
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import lexicon
 from shoe.llm.request import Recorder
 from shoe.maps.config import Backend, RaterConfig, setting

@@ -16,11 +16,11 @@ from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, OptionError, closest_names, flag, printable, quote, unknown_name
 from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import describe_content
+from shoe.predictions.field_names import ANSWERS, STANDARD_KEYS, is_truth, role
 from shoe.predictions.formats import class_numbers, flat_columns, matlab_cells, qpic, v_coco
 from shoe.predictions.formats.flat_columns import COLUMNS, columns_in
 from shoe.predictions.source import Kind, Source
 from shoe.predictions.vlm.images import image_of
-from shoe.predictions.vlm.keys import ANSWERS, STANDARD_KEYS, is_truth, role
 
 BONGARD = "Bongard problems"
 SWAPPED_HINT = "are PREDICTIONS and --ground-truth swapped?"

@@ -15,10 +15,10 @@ from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write, read_bytes
 from shoe.core.io.json import describe_value, parse_json
+from shoe.predictions.field_names import meaning
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.images import is_file_name
 from shoe.predictions.vlm.items import interactions_in
-from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.parsed_reply import UnreadableError
 from shoe.predictions.vlm.reader import Reader, parse_record, records_by_image, records_in
 

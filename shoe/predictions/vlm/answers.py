@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoe.predictions.field_names import is_metadata, is_truth, meaning
 from shoe.predictions.vlm.box_marks import MARK, MarkedText, entity_of, grounded_caption, insert_marks, mark_boxes
 from shoe.predictions.vlm.boxes import Box
 from shoe.predictions.vlm.fields import Fields, fields_of, rows_of
 from shoe.predictions.vlm.items import interactions_in
-from shoe.predictions.vlm.keys import is_metadata, is_truth, meaning
 from shoe.predictions.vlm.labels import CONFIDENCE
 from shoe.predictions.vlm.parsed_reply import Pair, Reading
 from shoe.predictions.vlm.prose import interactions_of_sentences, interactions_of_text

@@ -11,11 +11,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from shoe.lexicon import text
-from shoe.lexicon.expressions import bases
+from shoe.lexicon.senses import bases
 from shoe.lexicon.store import by_wordnet, lexicon
 from shoe.predictions.boxes.conventions import Convention
+from shoe.predictions.field_names import meaning, rank
 from shoe.predictions.vlm.boxes import Box, box_of, number_of
-from shoe.predictions.vlm.keys import meaning, rank
 
 # Possessive quantifiers prevent backtracking, whose cost would grow with a power of the count of numbers.
 _NUMBER = re.compile(r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)")

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from shoe.predictions.boxes.conventions import Convention
-from shoe.predictions.vlm.keys import LAYOUTS, meaning
+from shoe.predictions.field_names import LAYOUTS, meaning
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
 _CORNER_NAME = re.compile(r"(?i)\b(?:[xy]_?[012]|[xy]_?m(?:in|ax)|left|top|right|bottom|x|y|w|h)\s*[:=]|(?<=\d)\s?px\b")

@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+from shoe.predictions.field_names import meaning
 from shoe.predictions.vlm.box_marks import Entity, entity_of, is_person, numberless
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.fields import rows_of
-from shoe.predictions.vlm.keys import meaning
 
 _SEPARATORS = re.compile(r"[\W_]+")
 _LAST_NUMBER = re.compile(r"(\d+)\D*$")

@@ -8,9 +8,18 @@ from typing import Any, NamedTuple
 from shoe.core.io.tolerant import values_in
 from shoe.lexicon import text
 from shoe.lexicon.text import ALTERNATIVES
+from shoe.predictions.field_names import (
+    Meaning,
+    is_denied,
+    judges,
+    meaning,
+    only_judges,
+    rank,
+    superseded,
+    verb_details,
+)
 from shoe.predictions.vlm.box_marks import Entity, can_be_verb, entity_of, is_person, verb_likeness, words_of_boxes
 from shoe.predictions.vlm.boxes import box_of, corners_in, number_of, verdict_of
-from shoe.predictions.vlm.keys import Meaning, is_denied, judges, meaning, only_judges, rank, superseded, verb_details
 from shoe.predictions.vlm.verdicts import split_verdict, verdicts_in
 
 _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}

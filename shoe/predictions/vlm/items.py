@@ -12,6 +12,7 @@ from typing import Any
 
 from shoe.core.errors import printable
 from shoe.core.io.json import describe_value
+from shoe.predictions.field_names import WRAPPERS, meaning, role
 from shoe.predictions.vlm.box_marks import (
     Entity,
     can_be_verb,
@@ -25,7 +26,6 @@ from shoe.predictions.vlm.boxes import Box, box_of
 from shoe.predictions.vlm.entities import Pool
 from shoe.predictions.vlm.fields import Fields, Verb, fields_of, relations_of, rows_of
 from shoe.predictions.vlm.images import plain
-from shoe.predictions.vlm.keys import WRAPPERS, meaning, role
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
 
 

@@ -4,9 +4,9 @@ import re
 from functools import lru_cache
 
 from shoe.lexicon.phrases.words import patterns
+from shoe.predictions.field_names import meaning
 from shoe.predictions.vlm.box_marks import can_be_verb, is_person
-from shoe.predictions.vlm.keys import meaning
-from shoe.predictions.vlm.replies import REPLY
+from shoe.predictions.vlm.denials import REPLY
 from shoe.predictions.vlm.verdicts import split_verdict
 
 _KINDS = ("score", "value", "role", "noun", "clause", "lead", "aside")

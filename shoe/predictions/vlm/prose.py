@@ -12,6 +12,7 @@ from shoe.core.errors import quote
 from shoe.core.io.tolerant import values_in
 from shoe.lexicon import text
 from shoe.lexicon.phrases.words import patterns
+from shoe.predictions.field_names import is_verdict, meaning
 from shoe.predictions.vlm.box_marks import (
     MARK,
     Entity,
@@ -24,13 +25,12 @@ from shoe.predictions.vlm.box_marks import (
     numberless,
 )
 from shoe.predictions.vlm.boxes import Box, box_of, corners_in
+from shoe.predictions.vlm.denials import BOX_LIKE, REPLY, says_none
 from shoe.predictions.vlm.fields import Fields, Verb
 from shoe.predictions.vlm.items import interactions_in
-from shoe.predictions.vlm.keys import is_verdict, meaning
 from shoe.predictions.vlm.labels import labels_of_reply, stated_labels, take_confidence
 from shoe.predictions.vlm.pair_lines import LABELLED, LEAD, is_statement, rewrite_pair_lines, without_draft
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
-from shoe.predictions.vlm.replies import BOX_LIKE, REPLY, says_none
 from shoe.predictions.vlm.verdicts import split_denied
 from shoe.predictions.vlm.words import parse_pair_words, split_verbs
 

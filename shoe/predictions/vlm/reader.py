@@ -10,16 +10,17 @@ import msgspec
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Rows
 from shoe.core.io.json import describe_value
+from shoe.predictions.field_names import ANSWERS, ANSWERS_WITH_BOXES, CHATS, REFUSALS, is_prompt, is_truth, meaning
 from shoe.predictions.notes import TWO, ReadNotes
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.answers import Answer, are_parts, best_answer, caption_interactions, context_fields
 from shoe.predictions.vlm.box_marks import has_points
 from shoe.predictions.vlm.boxes import box_of
-from shoe.predictions.vlm.columns import Columns
+from shoe.predictions.vlm.collector import Columns
+from shoe.predictions.vlm.denials import refuses, says_none
 from shoe.predictions.vlm.fields import Fields
 from shoe.predictions.vlm.images import contains_file_name, has_own_image, image_of, is_file_name, is_image_key, plain
 from shoe.predictions.vlm.items import interactions_in, pair_of
-from shoe.predictions.vlm.keys import ANSWERS, ANSWERS_WITH_BOXES, CHATS, REFUSALS, is_prompt, is_truth, meaning
 from shoe.predictions.vlm.labels import split_label
 from shoe.predictions.vlm.parsed_reply import Problem, Reading, UnreadableError
 from shoe.predictions.vlm.replies import (
@@ -31,9 +32,7 @@ from shoe.predictions.vlm.replies import (
     open_other_keys,
     open_wrapper,
     parse_json_text,
-    refuses,
     reply_of,
-    says_none,
 )
 from shoe.predictions.vlm.verdicts import split_verdict, verdicts_in
 from shoe.predictions.vlm.words import parse_pair_words

@@ -8,7 +8,6 @@ import html
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -16,11 +15,8 @@ import msgspec
 
 from shoe.core.io.json import repeated_key
 from shoe.core.io.tolerant import FoundObject, values_in
-from shoe.lexicon.phrases.parse import parse_phrase
 from shoe.lexicon.phrases.words import patterns
-from shoe.predictions.vlm.boxes import box_of
-from shoe.predictions.vlm.images import plain
-from shoe.predictions.vlm.keys import (
+from shoe.predictions.field_names import (
     BLOCKS,
     CALLS,
     FAILURES,
@@ -36,8 +32,10 @@ from shoe.predictions.vlm.keys import (
     is_truth,
     meaning,
 )
+from shoe.predictions.vlm.boxes import box_of
+from shoe.predictions.vlm.denials import REPLY, says_none
+from shoe.predictions.vlm.images import plain
 
-REPLY = "reply_patterns.txt"
 _THINKING = re.compile(r"<(/?)(?:think|thinking|reasoning|analysis|thought|scratchpad|reflection)>|◁(/?)think▷", re.I)
 _ANSWER = re.compile(patterns("answer", REPLY), re.DOTALL | re.I)
 # Separators of prompt and answer in text that holds both.
@@ -51,13 +49,6 @@ _FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _DRAFT = re.compile(patterns("draft", REPLY), re.I)
 _HEADING = re.compile(r"\b(?:person|human|man|woman|object|pair)\s*#?(\d+|[A-Z])\b\W*(?:```\w*\s*)?\Z", re.I)
 _LAST = re.compile(r"\b(?:answer|output|result|boxed)\b|\A(?:```\w*|\W)*\Z", re.I)
-_NONE = re.compile(patterns("none", REPLY), re.I)
-_DENIES = re.compile(rf"\b(?:{patterns('denies', REPLY)})\b|n['’]t\b|\[\s*\]", re.I)
-_CLAUSE, _OTHER = (re.compile(patterns(kind, REPLY), re.I) for kind in ("clause_end", "other"))
-_PLACED = re.compile(r"\d[\s.,]+\d|[\[{]\s*[^\]\s]")
-_REFUSES = re.compile(patterns("refuses", REPLY), re.I)
-BOX_LIKE = re.compile(r"(?:\d[\s,.]+){3}\d|[{\[]")
-_LONGEST_REFUSAL = 1000
 _ESCAPED = re.compile(r"&(?:quot|#34|#x22);")
 _ESCAPED_LINE = re.compile(r"[\[{,]\\n\s*[\[{\"'\d]")
 # The third argument removes zero-width characters.
@@ -147,23 +138,6 @@ def _without_thinking(text: str) -> str:
             parts = parts if is_open else []
             start, is_open = tag.end(), False
     return " ".join([*parts, "" if is_open else text[start:]])
-
-
-@lru_cache(4096)
-def says_none(text: str) -> bool:
-    """Return whether a text below 150 characters without boxes denies all interactions: "none", "Nobody is here"."""
-    short = text if len(text) < 150 and not _PLACED.search(text) else ""
-    clauses = [each for clause in _CLAUSE.split(short) if (each := clause.strip(".!*\"'` \n"))]
-    others = [each for each in clauses if not (_NONE.fullmatch(each) and _DENIES.search(each))]
-    is_open = len(clauses) > 1 and (
-        _OTHER.search(text) or _REFUSES.search(text) or any(parse_phrase(c).verbs for c in others)
-    )
-    return len(others) < len(clauses) and not is_open
-
-
-def refuses(text: str) -> bool:
-    """Return whether a text (at most 1,000 characters, no boxes) states that the model will not or cannot answer."""
-    return len(text) <= _LONGEST_REFUSAL and not BOX_LIKE.search(text) and _REFUSES.search(text) is not None
 
 
 def _scan_text(text: str, count: Callable[[Any, list[Any]], int], *, in_fences: bool) -> Reply:

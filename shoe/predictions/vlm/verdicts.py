@@ -10,10 +10,11 @@ from typing import Any
 
 from shoe.core.io.tolerant import values_in
 from shoe.lexicon.phrases.words import patterns
+from shoe.predictions.field_names import ANSWERS, holds_data, is_verdict, meaning
 from shoe.predictions.vlm.boxes import AGAINST, stance, verdict_of
+from shoe.predictions.vlm.denials import BOX_LIKE, REPLY
 from shoe.predictions.vlm.images import plain
-from shoe.predictions.vlm.keys import ANSWERS, holds_data, is_verdict, meaning
-from shoe.predictions.vlm.replies import BOX_LIKE, REPLY, answer_of
+from shoe.predictions.vlm.replies import answer_of
 
 # Yes and no in English, German, French, Spanish, Portuguese, Russian, Chinese, Japanese and Korean, and as marks.
 _NO_MARK, _YES_MARK = "[✗✘❌✖❎☐☒🚫👎]", "[✓✔✅☑👍]"

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from shoe.lexicon import text
-from shoe.lexicon.expressions import bases
+from shoe.lexicon.senses import bases
 from shoe.predictions.vlm.box_marks import can_be_verb, is_person
 from shoe.predictions.vlm.labels import scored_labels, split_label, stated_labels
 from shoe.predictions.vlm.parsed_reply import Pair

@@ -8,8 +8,8 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.diagnose import Diagnosis
+from shoe.diagnosis.error_gains import ErrorAnalysis
 from shoe.diagnosis.error_types import ERRORS, GROUPS
 from shoe.diagnosis.localisation import Sweep, SweepPoint
 from shoe.diagnosis.pairs import PairDiagnosis

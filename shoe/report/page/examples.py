@@ -13,8 +13,8 @@ from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.arrays import Floats, Indices
 from shoe.core.boxes import CommonCoordinates
 from shoe.core.interactions import Interactions
-from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import names_of
 from shoe.report.page.rendering import image_url
 from shoe.scoring.hoi_similarity import HoiSimilarity

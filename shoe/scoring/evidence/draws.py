@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.arrays import Floats, Indices, Ints, Mask, distinct, runs
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import lexicon
 from shoe.scoring.entries import mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity

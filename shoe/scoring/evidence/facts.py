@@ -17,8 +17,8 @@ from shoe.core.arrays import Floats, Indices, Ints
 from shoe.core.boxes import CommonCoordinates
 from shoe.core.documents import Amount, Count, Document, Fraction
 from shoe.core.interactions import Interactions
-from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import names_of
 from shoe.scoring.f1 import F1Figures
 from shoe.scoring.hoi_similarity import HoiSimilarity, class_similarity

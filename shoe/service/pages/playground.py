@@ -8,8 +8,8 @@ import numpy as np
 
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.protocol_options import SemanticOptions
-from shoe.lexicon.expressions import POS
 from shoe.lexicon.resolve import match_labels, resolve
+from shoe.lexicon.senses import POS
 from shoe.lexicon.text import ALTERNATIVES
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.service.folder import Folder

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from shoe.core.errors import ShoeError
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.maps.prompts import Question
 from shoe.maps.raters.baselines import Lexical
 from tests.maps.asking import PROMPTS, Memory, in_groups, of_pairs, rated_pairs

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from shoe.core.errors import ShoeError
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import State
 from shoe.maps.built_map import is_complete, write_built

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from PIL import Image, ImageDraw
 
 from shoe.core.errors import MissingExtraError
-from shoe.diagnosis.analysis import ErrorExample, Shown
+from shoe.diagnosis.error_gains import ErrorExample, Shown
 from shoe.diagnosis.error_types import ERRORS
 from shoe.report.figures import pictures
 from shoe.report.figures.pictures import (

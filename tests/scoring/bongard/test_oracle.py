@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from shoe.benchmarks.classes import parse_classes
 from shoe.core.arrays import Floats, Ints
 from shoe.core.errors import OptionError
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import ids_of
 from shoe.scoring.bongard import score as bongard
 from shoe.scoring.bongard.problems import Problems

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.protocol_options import SemanticOptions
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
 from shoe.similarity import Similarity

@@ -9,7 +9,7 @@ import pytest
 
 import shoe
 from shoe.benchmarks.protocol_options import SemanticOptions
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.senses import Part
 from shoe.lexicon.store import ids_of
 from shoe.report.evidence import notes
 from shoe.report.score_files import Score

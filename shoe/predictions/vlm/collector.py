@@ -12,12 +12,12 @@ from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Rows
 from shoe.core.io.json import describe_value
 from shoe.lexicon.text import ALTERNATIVES
+from shoe.predictions.field_names import meaning
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.box_marks import is_person, verb_likeness
 from shoe.predictions.vlm.boxes import YES_OR_NO, number_of, verdict_of
 from shoe.predictions.vlm.fields import Verb
 from shoe.predictions.vlm.images import number_of_image
-from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.parsed_reply import Pair, UnreadableError
 from shoe.predictions.vlm.words import Interaction, parse_pair_words
 

@@ -33,7 +33,7 @@ from shoe.diagnosis.error_types import (
     assign_types,
     before_fixes,
 )
-from shoe.diagnosis.fixes import (
+from shoe.diagnosis.fix_targets import (
     OverSeeds,
     TruePairs,
     means_over_seeds,

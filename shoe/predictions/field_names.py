@@ -1,4 +1,4 @@
-"""Meaning of keys in the replies of models: the side (human or object), and the part (kind of value).
+"""Meaning of column names and keys in tables and replies: the side (human or object), and the part (kind of value).
 
 Keys are split into words, so that ``human_box``, ``personBBox`` and ``box_of_person`` have the same meaning.
 """

@@ -1,0 +1,34 @@
+"""Replies that deny all interactions, such as "Nobody is here", and replies in which a model refuses to answer."""
+
+import re
+from functools import lru_cache
+
+from shoe.lexicon.phrases.parse import parse_phrase
+from shoe.lexicon.phrases.words import patterns
+
+REPLY = "reply_patterns.txt"
+"""File of the lexicon with the patterns of replies."""
+_NONE = re.compile(patterns("none", REPLY), re.I)
+_DENIES = re.compile(rf"\b(?:{patterns('denies', REPLY)})\b|n['’]t\b|\[\s*\]", re.I)
+_CLAUSE, _OTHER = (re.compile(patterns(kind, REPLY), re.I) for kind in ("clause_end", "other"))
+_PLACED = re.compile(r"\d[\s.,]+\d|[\[{]\s*[^\]\s]")
+_REFUSES = re.compile(patterns("refuses", REPLY), re.I)
+BOX_LIKE = re.compile(r"(?:\d[\s,.]+){3}\d|[{\[]")
+_LONGEST_REFUSAL = 1000
+
+
+@lru_cache(4096)
+def says_none(text: str) -> bool:
+    """Return whether a text below 150 characters without boxes denies all interactions: "none", "Nobody is here"."""
+    short = text.replace("_", " ") if len(text) < 150 and not _PLACED.search(text) else ""
+    clauses = [each for clause in _CLAUSE.split(short) if (each := clause.strip(".!*\"'` \n"))]
+    others = [each for each in clauses if not (_NONE.fullmatch(each) and _DENIES.search(each))]
+    is_open = len(clauses) > 1 and (
+        _OTHER.search(text) or _REFUSES.search(text) or any(parse_phrase(c).verbs for c in others)
+    )
+    return len(others) < len(clauses) and not is_open
+
+
+def refuses(text: str) -> bool:
+    """Return whether a text (at most 1,000 characters, no boxes) states that the model will not or cannot answer."""
+    return len(text) <= _LONGEST_REFUSAL and not BOX_LIKE.search(text) and _REFUSES.search(text) is not None
