@@ -238,7 +238,7 @@ class Comparison:
     def raters(self) -> dict[str, list[float | None]]:
         """SHOE-mAP under the ratings of each single rater, by rater, with one value per model (None if not measured).
 
-        Contains only the raters that all runs with values of single raters have in common.
+        A rater is left out if any run lacks it; runs without values of single raters do not count.
         """
         spreads = [run.spread.raters for run in self.runs if run.spread is not None]
         shared = [rater for rater in (spreads[0] if spreads else ()) if all(rater in spread for spread in spreads)]

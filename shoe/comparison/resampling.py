@@ -166,11 +166,11 @@ class Measured:
     """Values per class and miss rates under R resamples; metrics are the means of the values over classes.
 
     Attributes:
-        lists: names of the means over classes, and average precision of the classes, by prefix of the metric keys (such
-            as "strict:qpic"). Means with the name "" are not reported.
+        lists: by prefix of the metric keys, such as "strict:qpic": a tuple (names of the means over classes, average
+            precision of the classes). Means with the name "" are not reported.
         f1, best: F1 of the classes at the threshold of the option tau and at the best threshold of the run; None
             without SHOE metrics.
-        rates: (R, 3) fractions of missed ground truths, missed predictions and predictions without overlap.
+        rates: (R, 3) fractions of ground truths and of predictions without a match, and of predictions without overlap.
         errors: (R, 3) standard errors of these rates, relative to the standard errors without resampling.
     """
 

@@ -154,9 +154,9 @@ def ranks_by_image(scope: Scope, prediction: Indices) -> Iterator[Indices]:
 
 
 def least_changed(prediction: Indices, same_verb: Mask) -> Mask:
-    """Return a (m,) mask of preferred fix targets: those with the predicted verb, or all targets if none has it.
+    """Return a (m,) mask of fix targets to prefer: per prediction, those with its verb, or all if none has it.
 
-    ``prediction`` is the (m,) prediction of each target, ascending; ``same_verb`` is whether their verbs are equal.
+    ``prediction`` is the (m,) prediction of each target, ascending; ``same_verb`` is whether both have one verb.
     """
     start, size = runs(prediction)
     if len(start) == 0:

@@ -130,8 +130,8 @@ class SemanticDiagnosis:
     prediction has the boxes and the label of its ground truth. Removed predictions and removed ground truths are
     deleted. Because oracles fix errors of exact labels, an oracle can lower SHOE-mAP:
 
-    - ``false_positive`` removes predictions with other words that SHOE counts as right. Other oracles may also remove
-      such predictions: errors without a target, and duplicates of fixed predictions.
+    - ``false_positive`` removes predictions with other words that SHOE counts as right. Other oracles can remove such
+      predictions too, because they remove errors without a target and duplicates of fixed predictions.
     - ``missed_gt`` and ``false_negative`` remove ground truths that match only under SHOE. Their predictions become
       unmatched, and may count as false positives.
 

@@ -322,7 +322,7 @@ class Lease:
         Thread(target=self._watch, name="shoe-lease", daemon=True).start()
 
     def renew(self, time: float | None = None) -> float:
-        """Extend the lease to ``silence`` seconds after ``time`` (default: now), and return the time of this call."""
+        """Let the lease last at least ``silence`` seconds after ``time`` (default: now); return the present time."""
         now = monotonic()
         self._end = max(self._end, (now if time is None else time) + self._silence)
         return now

@@ -331,7 +331,7 @@ def _may_be_literal(words: list[str], lemma: str) -> bool:
 
 
 def because(senses: Iterable[Sense], why: str) -> list[Sense]:
-    """Return the senses with ``why`` before the reason of each, or in place of the reason "as written"."""
+    """Return the senses with the reason "why, old reason" each, or only ``why`` if the old one is "as written"."""
     return [s._replace(reason=why if s.reason == "as written" else f"{why}, {s.reason}") for s in senses]
 
 

@@ -320,7 +320,7 @@ def merge(
                 raise InputError(
                     part,
                     found="a ledger of a run with batches or --ask-again",
-                    expected="a ledger of a shard or worker",
+                    expected="a ledger of a run with --shard, of a worker, or of `shoe map cache --export`",
                 )
         start = _start_of_latest_round(path)
         before = sum(1 for _ in _lines(path, start))

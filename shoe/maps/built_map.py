@@ -237,7 +237,7 @@ def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, ru
 
 
 def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
-    """Return an account of a run: whether all questions have a final answer, its pairs by part, and prefilter test."""
+    """Return the account of a run: whether it is complete; by part, its planned pairs and the prefilter's test."""
     plan, prefilter = {}, {}
     for part, rated in outcome.parts.items():
         plan[f"{part}s"] = PartPlan(rules[part], len(rated.plan.synset), len(rated.plan), int(unanswered(rated).sum()))

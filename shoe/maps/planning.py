@@ -299,9 +299,9 @@ def is_refused(words: str) -> bool:
 def plan_whole(classes: HoiClasses, predictions: Sequence[Interactions], similarity: SimilarityMap) -> WholePlan:
     """Plan the comparison of whole predicted interactions with the interaction classes that they may match.
 
-    A prediction is compared with each class that it may match under protocol ``shoe`` with the map ``similarity``. No
-    prediction is compared with a no_interaction class, or with the class whose labels are the predicted words. Each
-    predicted word gets the sense that is most similar to the class, by the same map.
+    A prediction is compared with each class that it may match under protocol ``shoe`` with the map ``similarity``, but
+    not with a no_interaction class or the class whose labels are the predicted words, and with no class if one of its
+    words is refused (:func:`is_refused`). Each word gets the sense that is most similar to the class, by the same map.
     """
     verbs = sorted({normalize_word(word) for table in predictions for word in table.verbs} - {""})
     objects = sorted({normalize_word(word) for table in predictions for word in table.objects} - {""})

@@ -203,8 +203,8 @@ def low_auc(category: NDArray[np.integer], score: Floats, credit: Floats) -> flo
     """Return the area under the ROC curve (AUC) if right predictions have clearly lower scores, otherwise None.
 
     The AUC is the fraction of pairs (right, wrong) in which the right prediction has the higher score; ties count half.
-    The result is the AUC over all pairs if it is below 0.4, else the AUC over pairs of one class if it is below 0.45.
-    Both must be 3.5 standard deviations of van Elteren's test (1960) below 0.5.
+    The result is the AUC over all pairs if it is below 0.4, else the AUC over pairs of one class if it is below 0.45;
+    either must also be over 3.5 standard deviations of van Elteren's test (1960) below 0.5.
 
     Args:
         category: (n,) class of each prediction, from 0.

@@ -293,9 +293,9 @@ def reduced(content: Any, size: int, key: str = "") -> Any:
     """Return a JSON value of a result or diagnosis, rounded and without parts that reveal labels of images.
 
     Only dict keys in `_KEPT`, such as metrics and their protocols, are returned. Floats have :func:`decimals` decimals.
-    Counts are rounded to multiples of ``size / 10 ** decimals(size)``, at least of 1; counts under keys in `_EXACT`,
-    such as "images", are exact. `size` is the number of ground truths or of predictions, whichever is lower. `key` is
-    the key of `content` in its dict.
+    Counts are rounded to multiples of ``max(round(size / 10 ** decimals(size)), 1)``, except under keys in `_EXACT`,
+    such as "images". `size` is the number of ground truths or of predictions, whichever is lower. `key` is the key
+    of `content` in its dict.
     """
     if isinstance(content, Mapping):
         return {name: reduced(value, size, name) for name, value in content.items() if name in _KEPT}

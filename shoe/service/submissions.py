@@ -310,4 +310,4 @@ def _check_waiting(db: sqlite3.Connection, team: str, most: int | None) -> None:
         (team,),
     ).fetchone()[0]
     if most is not None and waiting >= most:
-        raise BusyError(f"{team} has reached its limit of {most} queued or running runs ({waiting} used)")
+        raise BusyError(f"{team} has {waiting} queued or running runs (limit: {most}): try again later")

@@ -73,7 +73,7 @@ class Tally:
         self._first.setdefault("refused", UnreadableError(place, "response", describe_value(reply), "an answer"))
 
     def add_unread(self, place: str, answer: Answer, *, has_cut: bool) -> None:
-        """Count a reply in which nothing was read; if ``has_cut``, its incomplete items were counted already."""
+        """Count a reply in which nothing was read; if ``has_cut`` (it has left-out items), note no details of it."""
         if has_cut:  # the problems of its items are already noted
             self._notes.add("unread")
             return
