@@ -59,7 +59,7 @@ def detector(**more: Any) -> str:
     ],
 )
 def test_a_key_twice_in_an_object_of_a_file_is_refused(tmp_path: Path, text: str, key: str) -> None:
-    with pytest.raises(InputError, match=f"found the key '{key}' twice in one object, expected each key once"):
+    with pytest.raises(InputError, match=f"found the key '{key}' twice in"):
         written(tmp_path, text)
 
 
@@ -234,7 +234,7 @@ def test_replies_that_do_not_deny_all_interactions_are_no_denials(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("annotation", "found"),
-    [({"score": 0.5}, "COCO's layout with scores"), ({}, "COCO's layout without categories")],
+    [({"score": 0.5}, "with scores"), ({}, "without categories")],
 )
 def test_coco_files_without_categories_are_not_called_swapped(
     tmp_path: Path, annotation: dict[str, float], found: str
