@@ -468,9 +468,17 @@ def _candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
     if clause.use is not None:
         return Candidate([verb, f"{clause.use.verb[0]} with"], names(clause.object))
     played = table("game").get(clause.object.head) if base_of(clause.verb[0]) == "play" else None
+    if base_of(clause.verb[0]) not in table("placing"):  # "pets a cat on the couch"
+        beside = [attached for attached in beside if not _is_where(attached)]
     nouns = with_conjuncts(clause.object, *(attached.noun for attached in beside))
     found = [name for noun in nouns for name in names(noun)]
     return Candidate([verb], [*found, played] if played else found)
+
+
+def _is_where(attached: Attached) -> bool:
+    """Return whether a noun after a preposition states a place or furniture: "on the couch", "in a parking lot"."""
+    kinds = table("where") if attached.preposition in ("in", "on") else ()
+    return any(is_kind(attached.noun.head, kind) for kind in kinds)
 
 
 def _motion_candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:

@@ -185,9 +185,13 @@ def names(noun: Noun) -> list[str]:
     own = table("implied_by_noun").get(noun.head) or " ".join(noun.words)
     if noun.of is not None:
         inner = " ".join(noun.of.words)
+        if noun.head in table("side"):  # "the front of the giraffe" is the giraffe
+            return [inner]
         return [f"{own} of {inner}", *([] if noun.head in text.WORD_CLASSES["measures"] else [own]), inner]
-    owner = " ".join(noun.owner.words) if noun.owner is not None else ""
-    return [f"{owner}'s {own}", own, owner] if owner else [own]
+    if noun.owner is None or (noun.owner.person and not is_body_part(noun)):  # "the man's giraffe" is not the man
+        return [own]
+    owner = " ".join(noun.owner.words)
+    return [f"{owner}'s {own}", own, owner]
 
 
 def with_conjuncts(*nouns: Noun) -> list[Noun]:
