@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.test_torchmetrics import mappings, metric_of, read
+import shoe
+from shoe.demo import PREDICTIONS, TRUTH
+from tests.test_torchmetrics import mappings, metric_of
 
 torch = pytest.importorskip("torch", reason="torch not installed: pip install 'shoe-eval[torch]'")
 pytest.importorskip("torchmetrics", reason="torchmetrics not installed: pip install 'shoe-eval[torch]'")
@@ -22,7 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
     ],
 )
 def test_sparse_and_half_precision_tensors_give_the_same_map(names: tuple[str, ...], change: Any) -> None:
-    truth, table = read()
+    truth, table = shoe.read_ground_truth(TRUTH), shoe.read_predictions(PREDICTIONS["detector"])
     metric = metric_of(truth, table, protocols=["hico-det"])
     metric.update([each | {name: change(each[name]) for name in names} for each in mappings(table)])
     assert float(metric.compute()["hico-det_map"]) == pytest.approx(0.67984, abs=1e-4)

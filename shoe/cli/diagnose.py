@@ -38,7 +38,7 @@ def diagnose(
     sweep: Annotated[bool, Option("--sweep", help="Also report results at several NMS and score thresholds.")] = False,
     figures: options.Figures = None,
     out: Annotated[Path | None, Option(help="Folder for example images of each error type.")] = None,
-    images: Annotated[Path | None, Option(help="Folder of the dataset's images, for --out.")] = None,
+    images: Annotated[Path | None, Option(help="Folder of the dataset's images, for --out or --figures.")] = None,
     boxes: options.Boxes = None,
     scores: options.Scores = None,
     format: options.Format = None,
@@ -74,8 +74,8 @@ def diagnose(
         from shoe.report.figures.style import check_plots
 
         check_plots()
-    if images is not None and out is None:
-        raise OptionError("--images requires --out, the folder for the example images")
+    if images is not None and (out := out or figures) is None:
+        raise OptionError("--images requires --out or --figures, the folder for the example images")
     check_folder(images, "the folder of the dataset's images")
     pair_files: list[Path | None] = [*pairs] if pairs else [None] * len(predictions)
     if len(pair_files) != len(predictions):

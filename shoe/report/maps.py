@@ -271,7 +271,8 @@ def estimate_table(estimate: Estimate) -> Group:
         counts = map(_count, (rater.pairs, rater.requests, rater.input_tokens, rater.output_tokens))
         cost = "unknown" if rater.is_unknown else _span(rater.cost, _money)
         hours = _span(rater.hours, lambda hours: f"{hours:,.{2 if hours < 1 else 1 if hours < 10 else 0}f}")
-        made.add_row(words(rater.name), _short(rater.answered), *counts, cost, hours)
+        answered = f"{rater.answered:,}" if rater.answered < 10_000 else _short(rater.answered)
+        made.add_row(words(rater.name), answered, *counts, cost, hours)
     if len(estimate.raters) > 1:
         made.add_section()
         made.add_row("all", *[""] * 5, _span(estimate.cost, _money) if estimate.cost else "unknown", "")

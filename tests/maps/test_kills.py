@@ -218,7 +218,7 @@ def test_a_run_whose_terminal_is_closed_keeps_what_is_in_flight(tmp_path: Path) 
         with suppress(ProcessLookupError):
             process.send_signal(signal.SIGHUP)  # by the shell
         assert process.wait() in (130, 120)  # Python's own, where last words to the terminal could not be flushed
-        assert server.stats()["requests"] == kept(work) > 60
+        assert server.stats()["requests"] == kept(work) >= 60
         work.built()
         assert not answered_other_than_once(server.stats())
 

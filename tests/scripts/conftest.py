@@ -24,5 +24,6 @@ def loaded(name: str) -> ModuleType:
     """A program among the scripts, as a module."""
     loader = SourceFileLoader(name.replace("-", "_"), str(SCRIPTS / name))
     sys.modules[loader.name] = module = module_from_spec(ModuleSpec(loader.name, loader))
+    module.__file__ = loader.path
     loader.exec_module(module)
     return module

@@ -122,7 +122,7 @@ def test_the_whole_command(tmp_path: Path) -> None:
     assert (tmp_path / "t.tex").read_text().count(r"\midrule") == 5
     assert (tmp_path / "figures" / "metric_against_people.png").stat().st_size > 10_000
     shown = run("study", "metric", path, *models).stdout
-    assert says(shown, "\npeople ", "each rater", "\nclosest ", "Kendall", "no metric")
+    assert says(shown, "\nclosest ", "Kendall", "no metric", "\npeople ", "each rater")
     refused(run("study", "metric", path, DETECTOR, DETECTOR, "-g", TRUTH), "the same file twice")
     refused(run("study", "metric", path, DETECTOR, "-g", TRUTH), "found 'vlm'", ": detector")
 
