@@ -106,7 +106,7 @@ def test_every_extra_has_a_command_and_a_line_in_the_docs() -> None:
 @pytest.mark.parametrize("extra", COMMANDS)
 def test_an_extra_alone_is_enough(extra: str, wheel: Path, files: Path) -> None:
     if extra in ("inspect", "predict") and os.environ.get("CI"):
-        pytest.skip("takes minutes to install: not in CI, whose own environment has it")
+        pytest.skip("takes minutes to install: not in CI")
     if extra == "predict":
         made = subprocess.run([sys.executable, ROOT / "scripts" / "predict-demo", files / "demo"], capture_output=True)
         if made.returncode:

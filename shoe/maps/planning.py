@@ -289,11 +289,12 @@ class WholePlan(NamedTuple):
 
 
 _PLAIN_WORDS = re.compile(r"[\w ,.&'’()/+-]{1,60}")
+_ABOUT_RATING = re.compile(r"\b(?:[0-4]|rat(?:e|ing)s?|instructions?|prompts?|interchangeable)\b", re.IGNORECASE)
 
 
 def is_refused(words: str) -> bool:
-    """Return whether words could manipulate a rater: over 60 characters, unusual characters, or text with a rating."""
-    return not _PLAIN_WORDS.fullmatch(words) or read_text(words, [""])[0] >= 0
+    """Return whether words could manipulate a rater: over 60 characters, unusual characters, or text about ratings."""
+    return not _PLAIN_WORDS.fullmatch(words) or bool(_ABOUT_RATING.search(words)) or read_text(words, [""])[0] >= 0
 
 
 def plan_whole(classes: HoiClasses, predictions: Sequence[Interactions], similarity: SimilarityMap) -> WholePlan:

@@ -81,6 +81,12 @@ _SCALE = re.compile(
     re.IGNORECASE,
 )
 """Scale named in a text, such as "on a scale of 1 to 10" or "Rating (1-5)"; a single number is the highest rating."""
+_HIGHEST = re.compile(
+    r"(?:\(\s?out of |\bout_of\b\W{1,6}|\bmax(?:imum)?\b\W{1,6}|\brange\b\W{1,6}(?:0\W{1,4})?|\}\s?/\s?)(\d{1,4})\b"
+    r"|\b(\d{1,4})[ -]points? scale",
+    re.IGNORECASE,
+)
+"""Highest rating named in a text, such as "(out of 5)" or "max: 10", or the number of points ("5-point scale")."""
 
 
 def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
@@ -109,8 +115,12 @@ def read_text(text: str, ids: Sequence[str]) -> list[int]:
     """
     if len(ids) == 1 and (plain := _PLAIN.fullmatch(text)):
         return [int(plain[1])]  # nearly all answers have this form
-    written = _without_markup(_without_thoughts(text)) if len(text) <= _LONGEST else ""
-    if any((found["low"], found["high"]) not in (("0", "4"), ("4", None)) for found in _SCALE.finditer(written)):
+    said = _without_thoughts(text) if len(text) <= _LONGEST else ""
+    written = _without_markup(said)
+    scales = [(found[1] or "4", found[2] or "5") for found in _HIGHEST.finditer(said)]
+    if any(highest != "4" or points not in ("4", "5") for highest, points in scales) or any(
+        (found["low"], found["high"]) not in (("0", "4"), ("4", None)) for found in _SCALE.finditer(written)
+    ):
         return [State.UNPARSED_ONCE] * len(ids)
     written = _SCALE.sub(lambda found: found["label"] or " ", written)
     given: dict[str, set[int | None]] = defaultdict(set)
