@@ -111,7 +111,7 @@ def _set(text: str) -> frozenset[str]:
 
 ANSWERS = _words(
     "response responses reply raw_response model_response model_output raw_output output outputs output_text "
-    "generated_text generation generated completion completions prediction predictions pred predict predicted "
+    "generated_text generation generated completion completions prediction predictions pred preds predict predicted "
     "answer answers model_answer caption result results resps filtered_resps raw text body message choices candidates "
     "content parts value tool_calls function function_call arguments args delta data"
 )
@@ -151,6 +151,8 @@ _TRUTH = _set("gt ground truth solution expected gold annotation annotations")
 _REFERENCE = _set("reference correct target true right label")
 _PREDICTED = _set("pred predicted prediction model output hat")
 _NOT_PREDICTED = _TRUTH | _set("true actual queried query original")
+_BESIDE_ANSWER = _set("target targets label labels anno annos annot annots gts references")
+_RAW, _MAPPED = _set("raw free original orig text"), _set("mapped label normalised normalized")
 _QUERIED = _NOT_PREDICTED | {"target"}  # in "target_verb"; "target" alone is the object
 _DENIED = _set("not negative excluded impossible absent false wrong unlikely previous next alternative rejected denied")
 _OF_EITHER = _PREDICTED | _NOT_PREDICTED
@@ -187,10 +189,14 @@ def is_error(key: object) -> bool:
     return isinstance(key, str) and plain(key) in _ERRORS
 
 
-def is_truth(key: object, value: Any) -> bool:
-    """Return whether a key is for ground truth, judged by its words, or by its value for keys such as "label"."""
+def is_truth(key: object, value: Any, *, has_answer: bool = False) -> bool:
+    """Return whether a key is for ground truth, judged by its words, or by its value for keys such as "label".
+
+    If ``has_answer`` (another key of the record is for the answer), "targets" and "labels" are for ground truth too.
+    """
     words = meaning(key).words
-    if not _TRUTH.isdisjoint(words) or not (_REFERENCE.isdisjoint(words) or _ANSWER.isdisjoint(words)):
+    is_beside = has_answer and not _BESIDE_ANSWER.isdisjoint(words) and _PREDICTED.isdisjoint(words)
+    if is_beside or not _TRUTH.isdisjoint(words) or not (_REFERENCE.isdisjoint(words) or _ANSWER.isdisjoint(words)):
         return True
     if isinstance(value, list):
         return words == ("reference",) and any(isinstance(each, dict) for each in value)
@@ -224,6 +230,15 @@ def verb_details(keys: tuple[object, ...]) -> frozenset[object]:
     words = {key: meaning(key).words for key in keys if meaning_of_kind(key).part == "verb"}
     about = [key for key in words if meaning(key).side == "human" or not _ABOUT_VERB.isdisjoint(words[key])]
     return frozenset(about if len(about) < len(words) or not {"interaction", "hoi"}.isdisjoint(keys) else ())
+
+
+@lru_cache(1024)
+def unmapped(keys: tuple[object, ...]) -> frozenset[object]:
+    """Return the keys of words as the model wrote them, beside words mapped to labels: "raw_verb" beside "verb"."""
+    words = {key: frozenset(meaning(key).words) for key in keys}
+    kinds = {key: each - _RAW - _MAPPED or each & {"label"} for key, each in words.items()}
+    mapped = {kind for key, kind in kinds.items() if kind and _RAW.isdisjoint(words[key])}
+    return frozenset(key for key, kind in kinds.items() if kind in mapped and not _RAW.isdisjoint(words[key]))
 
 
 def judges(key: object) -> bool:

@@ -280,3 +280,40 @@ def test_boxes_of_other_images_are_reported(name: str) -> None:
     right, wrong = (check_box_convention(each, truth.interactions).lines() for each in (table, other))
     assert right == []
     assert ["other images" in line for line in wrong] == [True]
+
+
+# Ground truth beside answers, raw words beside labels, and second scores
+
+
+@pytest.mark.parametrize("answer", [None, "", "I am sorry", "error", []])
+@pytest.mark.parametrize("key", ["targets", "target", "labels", "label", "annos", "gts", "hoi_labels"])
+def test_truth_beside_an_answer_is_never_the_answer(tmp_path: Path, key: str, answer: Any) -> None:
+    truth, given = (
+        json.loads(f'[{{{PAIR}, "verb": "{verb}", "object": "cup", "score": 0.5}}]') for verb in ("hold", "wash")
+    )
+    forms: list[Any] = [truth, truth[0], json.dumps(truth)]
+    for name in ("predictions", "preds", "output"):
+        for form in forms:
+            records = [{"image": f"{i}.jpg", key: form, name: each} for i, each in enumerate([answer, given, given])]
+            assert written(tmp_path, "\n".join(map(json.dumps, records)))[0] == [("wash", "cup", 0.5)] * 2
+    alone = json.dumps({"image": "a.jpg", key: truth})
+    assert written(tmp_path, alone)[0] == [("hold", "cup", 0.5)]
+
+
+@pytest.mark.parametrize("raw", ["raw_verb", "verb_free", "original_verb", "orig_verb", "verb_text"])
+@pytest.mark.parametrize("mapped", ["verb", "mapped_verb", "verb_label", "normalized_verb"])
+def test_mapped_words_replace_raw_words(tmp_path: Path, raw: str, mapped: str) -> None:
+    pair = json.loads(f"{{{PAIR}}}") | {"object_free": "thing", "object": "horse", "score": 0.5}
+    for words in ({raw: "doing", mapped: "ride"}, {mapped: ["ride"], raw: ["doing"]}):
+        rows, notes = written(tmp_path, json.dumps({"image": "a.jpg", **pair, **words}))
+        assert (rows, set(notes.unread)) == ([("ride", "horse", 0.5)], {raw, "object_free"})
+    rows, _ = written(tmp_path, json.dumps({"image": "a.jpg", **pair, "verb": 3, "verb_text": "ride"}))
+    assert rows == [("ride", "horse", 0.5)]
+
+
+@pytest.mark.parametrize("key", ["hoi_score", "interaction_score", "triplet_score", "verb_score", "final_score"])
+def test_a_second_score_is_noted(tmp_path: Path, key: str) -> None:
+    rows, notes = written(tmp_path, f'{RECORD}, "{key}": 0.7, "score": 0.5}}')
+    assert (rows, set(notes.unread)) == ([("ride", "horse", 0.5)], {key})
+    rows, notes = written(tmp_path, f'{RECORD}, "score": 0.7, "confidence": 0.5}}')
+    assert (rows, set(notes.unread)) == ([("ride", "horse", 0.5)], {"score"})

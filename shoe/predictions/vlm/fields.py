@@ -16,6 +16,7 @@ from shoe.predictions.field_names import (
     only_judges,
     rank,
     superseded,
+    unmapped,
     verb_details,
 )
 from shoe.predictions.vlm.box_marks import Entity, can_be_verb, entity_of, is_person, verb_likeness, words_of_boxes
@@ -95,6 +96,7 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     """Return the content of the JSON object ``record``, sorted by the meaning of keys and the form of values."""
     fields = Fields()
     details = {k for k in verb_details(tuple(record)) if "secondary" not in str(k) or len(str(record[k]).split()) > 2}
+    details |= unmapped(tuple(k for k, v in record.items() if v and isinstance(v[0] if type(v) is list else v, str)))
     if left_out := [key for key in record if key in details or (is_denied(key) and verdict_of(record[key]) is None)]:
         fields.unread |= {str(key): record[key] for key in left_out if record[key]}
         record = {key: value for key, value in record.items() if key not in left_out}
@@ -110,7 +112,7 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     corners = corners_in(record)
     fields.entities = [Entity(box, side) for side, box, _ in corners]
     corner_keys = {key for _, _, keys in corners for key in keys}
-    word_key_of = words_of_boxes(record)
+    word_key_of, score_key = words_of_boxes(record), ""
     has_interaction_key = any(map(_is_interaction_key, record))
     for key, value in sorted(record.items(), key=_order):
         info = meaning(key)
@@ -134,7 +136,10 @@ def fields_of(record: dict[Any, Any]) -> Fields:
             if not info.side and (fields.score is None or key in ("score", "confidence")):
                 by_part = value.items() if isinstance(value, dict) else ()
                 parts = (score for part, score in by_part if meaning(part).part in ("phrase", "verb", "score"))
-                fields.score = next(parts, value)
+                fields.unread |= {score_key: fields.score} if score_key else {}
+                fields.score, score_key = next(parts, value), str(key)
+            elif not info.side and rank(key) < 2:
+                fields.unread[str(key)] = value
         elif isinstance(value, dict | list):
             _sort_structure(fields, key, info, value)
         elif isinstance(value, str):

@@ -142,12 +142,17 @@ def without_reference(record: dict[Any, Any]) -> dict[Any, Any]:
     """Return a record without its "answer" if another key, such as "prediction", has the reply or null.
 
     In VLMEvalKit, "answer" is the ground truth. From lmms-eval records (with "filtered_resps"), "target" is removed.
+    Interactions under keys such as "targets" are removed beside a key of the reply.
 
     >>> without_reference({"answer": "[...]", "prediction": ""}), without_reference({"answer": "[...]"})
     ({'prediction': ''}, {'answer': '[...]'})
     """
     if "filtered_resps" in record:
         record = {key: value for key, value in record.items() if key != "target"}
+    if any(plain(str(key)) in _REPLIES for key in record):
+        beside = {k: v for k, v in record.items() if is_truth(k, v, has_answer=True) and not is_truth(k, v)}
+        data = {key: parse_json_text(value) if isinstance(value, str) else value for key, value in beside.items()}
+        record = {k: v for k, v in record.items() if k not in data or not interactions_in([data[k]]).pairs}
     if "answer" not in record or not any(isinstance(record.get(key, ()), str | float | None) for key in _REPLIES):
         return record
     return {key: value for key, value in record.items() if key != "answer"}
