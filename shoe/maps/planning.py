@@ -289,7 +289,7 @@ class WholePlan(NamedTuple):
 
 
 _PLAIN_WORDS = re.compile(r"[\w ,.&'’()/+-]{1,60}")
-_ABOUT_RATING = re.compile(r"\b(?:[0-4]|rat(?:e|ing)s?|instructions?|prompts?|interchangeable)\b", re.IGNORECASE)
+_ABOUT_RATING = re.compile(r"\b(?:[0-4]$|(?:rat(?:e|ing)s?|instructions?|prompts?|interchangeable)\b)", re.IGNORECASE)
 
 
 def is_refused(words: str) -> bool:

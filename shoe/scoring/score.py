@@ -276,6 +276,7 @@ class Report:
         similarities: similarities of words and classes behind ``semantic``; None without SHOE.
         absent: {name of a part of the report that could not be measured: reason}.
         notes: how the predictions were read; None for tables that were not read from a file.
+        said: warnings about how the predictions were collected, as by :class:`shoe.Metric`.
     """
 
     task: Task
@@ -286,6 +287,7 @@ class Report:
     absent: dict[str, str]
     notes: ReadNotes | None = None
     role_results: tuple[RoleResult, ...] = ()
+    said: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return as_lines(self._title, self._rows, self._notes)
@@ -353,6 +355,7 @@ class Report:
     def warnings(self) -> list[str]:
         """Warnings to read before the metrics, such as boxes that do not fit, or images without predictions; or []."""
         return [
+            *self.said,
             *(self.notes.urgent() if self.notes else []),
             *inverted_scores(self.task, self.strict, self.role_results),
             *empty_words(self.task, sum(self.notes.examples("unparsed").values()) if self.notes else 0),

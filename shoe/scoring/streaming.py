@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.protocols import choose
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.errors import OptionError, check_kind, quote
+from shoe.core.errors import OptionError, check_kind, pluralize, quote
 from shoe.core.interactions import Interactions, concatenate
 from shoe.core.public import public_function
 from shoe.scoring.score import Report, score
@@ -107,7 +109,14 @@ class Metric:
         """
         similarity, protocols, options = self._settings
         table = concatenate(self._batches)
-        return score(table, self.truth, similarity=similarity, protocols=protocols, options=options)
+        report = score(table, self.truth, similarity=similarity, protocols=protocols, options=options)
+        # Successive batches may share an image; an image that comes again after others is a sign of epochs.
+        given = [batch.images[i] for batch in self._batches for i in np.flatnonzero(np.diff(batch.offsets))]
+        runs = Counter(name for name, _ in groupby(given))
+        again = sum(count > 1 for count in runs.values())
+        found = f"epochs: {again:,} of {pluralize(len(runs), 'image')} came again in a later update after other images"
+        line = f"{found}, and all their predictions count: call `reset()` before each epoch"
+        return replace(report, said=(line,)) if 0 < len(runs) <= 2 * again else report
 
 
 def _packed(table: Interactions, before: Interactions) -> Interactions:

@@ -1,6 +1,7 @@
 """Kinds of files and replies that gave a wrong score without a word are read correctly, or refused in one line."""
 
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from shoe.predictions import read_predictions_with_notes
 from shoe.predictions.boxes.check import check_box_convention
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.numbering import check_numbering
+from shoe.scoring.streaming import Metric
 
 HUMAN, THING, OTHER = "[10, 20, 110, 220]", "[30, 40, 230, 240]", "[31, 41, 231, 241]"
 RECORD = f'{{"image": "a.jpg", "human_box": {HUMAN}, "object_box": {THING}, "verb": "ride", "object": "horse"'
@@ -317,3 +319,91 @@ def test_a_second_score_is_noted(tmp_path: Path, key: str) -> None:
     assert (rows, set(notes.unread)) == ([("ride", "horse", 0.5)], {key})
     rows, notes = written(tmp_path, f'{RECORD}, "score": 0.7, "confidence": 0.5}}')
     assert (rows, set(notes.unread)) == ([("ride", "horse", 0.5)], {"score"})
+
+
+# Thinking aloud, and taking back
+
+
+MAYBE = f"There is a person at {HUMAN} who might be holding the horse at {THING}."
+FEEDS = f"The person {HUMAN} is feeding the horse {THING}."
+DOG = f"The person {HUMAN} is walking the dog {OTHER}."
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Now the final answer:",
+        "So, my final answer is:",
+        "Here is the final list:",
+        "**Final interactions:**",
+        "## Final Answer",
+    ],
+)
+def test_only_the_final_list_after_thinking_aloud_counts(tmp_path: Path, heading: str) -> None:
+    final = f"person {HUMAN} | feed | horse {THING}"
+    rows, notes = read(tmp_path, f"Let's think.\n{MAYBE}\n{heading}\n{final}")
+    assert (rows, notes.count("several_answers")) == ([("feed", "horse", 1.0)], 1)
+    assert read(tmp_path, f"{MAYBE}\n{heading}\n{final}\n{MAYBE}\n{heading}\n{DOG}")[0][1:4:2] == [
+        ("feed", "horse", 1.0),
+        ("walking", "dog", 1.0),
+    ]
+
+
+def test_final_words_about_boxes_named_before_keep_these_boxes(tmp_path: Path) -> None:
+    rows, _ = read(tmp_path, f"P1: {HUMAN}\nO1 (horse): {THING}\nFinal interactions:\nP1 rides O1")
+    assert rows == [("rides", "horse", 1.0)]
+
+
+@pytest.mark.parametrize(
+    "words", ["Wait, no, that's wrong.", "Wait, no.", "Hmm, that isn't right.", "Scratch that.", "It is wrong."]
+)
+def test_a_sentence_that_is_taken_back_does_not_count(tmp_path: Path, words: str) -> None:
+    rows, _ = read(tmp_path, f"{DOG} The person {HUMAN} is holding the horse {THING}. {words} {FEEDS}\n{DOG}")
+    assert rows == [("walking", "dog", 1.0), ("feeding", "horse", 1.0), ("walking", "dog", 1.0)]
+
+
+@pytest.mark.parametrize("words", ["That is correct.", "No one else is here.", "That is not all."])
+def test_other_remarks_take_nothing_back(tmp_path: Path, words: str) -> None:
+    assert read(tmp_path, f"{FEEDS} {words} {DOG}")[0] == [("feeding", "horse", 1.0), ("walking", "dog", 1.0)]
+
+
+# Separate lists that count from 1
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("as_rows", [False, True])
+def test_lists_of_persons_and_objects_count_from_0_or_1(tmp_path: Path, first: int, as_rows: bool) -> None:
+    pairs = [(0, 0), (0, 1), (0, 2)]
+    hois = [{"person": a + first, "object": b + first, "verb": "ride"} for a, b in pairs]
+    rows = [{"pair": [a + first, b + first], "verb": "ride"} for a, b in pairs]
+    things = [{"bbox": [30 + i, 40, 230, 240], "label": f"{word}"} for i, word in enumerate(("horse", "dog", "cup"))]
+    persons = [{"bbox": [10, 20, 110, 220]}, {"bbox": [12, 20, 110, 220]}]
+    record = {"image": "a.jpg", "persons": persons, "objects": things, "hois": rows if as_rows else hois}
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps([record]))
+    table, notes = read_predictions_with_notes(path)
+    assert [table.objects[i] for i in table.object] == ["horse", "dog", "cup"]
+    assert table.human_boxes[:, 0].tolist() == [10, 10, 10]
+    assert notes.count("left_out") == 0
+
+
+# Epochs without reset
+
+
+def test_metric_names_epochs_without_reset() -> None:
+    truth, table = read_truth_file(TRUTH), read_predictions_with_notes(PREDICTIONS["detector"])[0]
+    again, rows = replace(table, score=table.score * 0.9), np.array_split(np.arange(len(table)), 300)
+    images = [table.select_images(each) for each in np.array_split(np.arange(len(table.images)), 10)]
+    batches = {"whole": [table, again], "epochs": [*images, again], "epoch": images, "padded": [*images, images[0]]}
+    found = {}
+    for name, parts in (batches | {"rows": [table.select(each) for each in rows]}).items():
+        metric = Metric(truth, protocols=["qpic"])
+        for part in parts:
+            metric.update(part)
+        with warnings.catch_warnings(record=True) as issued:
+            warnings.simplefilter("always")
+            report = metric.compute()
+        lines = [str(each.message) for each in issued if "`reset()`" in str(each.message)]
+        assert [line for line in report.to_dict()["notes"] if "`reset()`" in line] == lines
+        found[name] = [int(line.split()[1]) for line in lines]
+    assert found == {"whole": [200], "epochs": [200], "epoch": [], "padded": [], "rows": []}

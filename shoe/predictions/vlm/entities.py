@@ -59,9 +59,16 @@ class Pool:
         """Whether the reply has a list of people and a list of objects, and no entity elsewhere."""
         return {thing.side for thing in self._entities} == {"human", "object"}
 
-    def set_index_base(self, numbers: list[int]) -> None:
-        """Set the index of the first entity: 1 if the indices ``numbers`` lack 0 and reach len(self), else 0."""
-        self.index_base = int(bool(numbers) and 0 not in numbers and max(numbers) == len(self._entities))
+    def _listed(self, side: str) -> list[_NamedEntity]:
+        """Return the entities in the list of a side, or all entities if none is in such a list."""
+        of_side = [thing for thing in self._entities if side and thing.side == _CANONICAL_SIDE.get(side, side)]
+        return of_side or self._entities
+
+    def set_index_base(self, numbers: list[tuple[str, int]]) -> None:
+        """Set the index of first entities, given (side, index) of references: 1 if none is 0 and one is the length."""
+        counts = {side: len(self._listed(side)) for side in {side for side, _ in numbers}}
+        beyond = [number - counts[side] for side, number in numbers]
+        self.index_base = int(max(beyond, default=1) == 0 and all(number for _, number in numbers))
 
     def find(self, reference: Any, side: str) -> Entity | None:
         """Return the entity with this index, ID, name or label, with ``side`` set; None if none or several fit."""
@@ -76,8 +83,7 @@ class Pool:
             reference = int(reference)
         if type(reference) is int or (isinstance(reference, str) and reference.strip().isdigit()):
             index = int(reference) - self.index_base
-            of_side = [thing for thing in self._entities if side and thing.side == _CANONICAL_SIDE.get(side, side)]
-            if of_side and of_side != self._entities:
+            if len(of_side := self._listed(side)) < len(self._entities):
                 return next((thing.entity._replace(side=side) for thing in of_side if thing.place == index), None)
             is_numbered = self._lists == 1 and 0 <= index < len(self._entities)
             return self._entities[index].entity._replace(side=side) if is_numbered else None

@@ -5,6 +5,7 @@ words of their own inherit those of the enclosing level.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
@@ -197,7 +198,7 @@ class _Walker:
         """The boxed entities of the reply, collected on first use."""
         if self._pool is None:
             self._pool = Pool(self._pool_values)
-            self._pool.set_index_base(list(_pointer_numbers(self._pool_values, 0)))
+            self._pool.set_index_base(list(_pointer_numbers(self._pool_values, 0, is_sided=self._pool.is_sided)))
         return self._pool
 
     def visit(self, value: Any, context: Fields, depth: int) -> None:
@@ -400,22 +401,23 @@ def _lacking_reference(fields: Fields, missing_key: str) -> Any:
     return next((each for each in references if each is not None), None)
 
 
-def _pointer_numbers(value: Any, depth: int) -> Any:
-    """Yield the integers in a value that relations may use as references to boxes."""
+def _pointer_numbers(value: Any, depth: int, *, is_sided: bool) -> Iterator[tuple[str, int]]:
+    """Yield (side, integer) of the integers in a value that relations may use as references to boxes."""
     if depth > _DEEPEST:
         return
     if isinstance(value, dict):
         for key, inner in value.items():
             if type(inner) is int and meaning(key).side:
-                yield inner
+                yield meaning(key).side, inner
             elif type(inner) in (dict, list):
-                yield from _pointer_numbers(inner, depth + 1)
+                yield from _pointer_numbers(inner, depth + 1, is_sided=is_sided)
     elif isinstance(value, list):
         if _is_row(value) or len(value) == 2:
-            yield from (x for x in value if type(x) is int)
+            numbers = [x for x in value if type(x) is int]
+            yield from zip(("human", "object") if is_sided and len(numbers) == 2 else ("",) * 6, numbers, strict=False)
         for inner in value:
             if type(inner) in (dict, list):
-                yield from _pointer_numbers(inner, depth + 1)
+                yield from _pointer_numbers(inner, depth + 1, is_sided=is_sided)
 
 
 def _lists_interactions(value: Any) -> bool:

@@ -23,16 +23,19 @@ _AFTER = re.compile(rf"\W{{0,3}}?(?:(?:[:=→–—-]|->)\s*{_VERB})?\W*")
 _ABOUT_IT = re.compile(r"(\s[\w ]{2,60}?)\s(?:it|them)\b")
 _VERB_LINE = re.compile(rf"(?:(?:verbs?|actions?|interactions?)\W{{1,4}})?{_VERB}\W*", re.I)
 _PARTICLES, _GROUPS = text.PREPOSITIONS | text.PARTICLES, {"pair", "match", "set", "group", "tag"}
-_KINDS = ("first_draft", "final_list", "corrected_list")
-_DRAFT, _FINAL, _CORRECTED = (re.compile(patterns(kind, REPLY), re.I | re.M) for kind in _KINDS)
+_KINDS = ("first_draft", "final_list", "corrected_list", "retracted")
+_DRAFT, _FINAL, _CORRECTED, _RETRACTED = (re.compile(patterns(kind, REPLY), re.I | re.M) for kind in _KINDS)
 
 
 def without_draft(reply: str) -> str:
-    """Return the part of a reply after the heading of the final answer ("After review:"), if a draft precedes it."""
+    """Return a reply without draft before the final answer ("After review:"), or sentence before "That's wrong."."""
+    reply = _RETRACTED.sub("", reply)
     draft = _DRAFT.search(reply)
     start = draft.end() if draft else 0
     finals = list((_FINAL if draft else _CORRECTED).finditer(reply, start))
-    if finals and BOX_LIKE.search(reply, start, (last := finals[-1]).start()):
+    heads = [head[0].split() for head in finals]  # a repeated one may be that of each person's answer
+    is_final = finals and (draft or heads[-1] not in heads[:-1])
+    if is_final and BOX_LIKE.search(reply, start, (last := finals[-1]).start()):
         final = reply[last.end() :]
         return final if BOX_LIKE.search(final) or says_none(final) else reply
     return reply
