@@ -104,8 +104,8 @@ def test_a_map_answers_in_both_directions_and_words_of_one_sense_are_alike(small
     # Pairs that all similarities cover.
     assert not quality.look_up(WordNetSimilarity("path"), pairs_of("verb", ("xyzzy", "ride"))).covered.any()
     pairs = pairs_of("verb", ("ride", "drive"), ("eat", "think"))
-    looked = [quality.look_up(similarity, pairs) for similarity in (small_map, WordNetSimilarity("wup"))]
-    assert quality.covered_by_all(looked).tolist() == [True, False]
+    both = [quality.look_up(similarity, pairs) for similarity in (small_map, WordNetSimilarity("wup"))]
+    assert quality.covered_by_all(both).tolist() == [True, False]
 
 
 def test_the_interval_is_that_of_bonett_and_wright() -> None:
