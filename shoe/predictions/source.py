@@ -90,14 +90,17 @@ class Source:
     @cached_property
     def document(self) -> Any:
         """Parsed content (dict, list, ...); for JSON Lines, a list of records. Raises InputError if it is not JSON."""
-        path, data, parsed = self.path, self.data, list[Any]()
-        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            parsed = msgspec.json.Decoder().decode_lines(data) if self.lines else parse_with_nan(path, data)
-        if self.lines and len(parsed) != len(self.lines):
-            lines = data.split(b"\n")
-            parsed = [parse_with_nan(path, lines[number - 1], number) for number in self.lines]
-        self.refuse_repeated(repeated_key(data, parsed))
+        parsed = self._parsed_lines(self.lines) if self.lines else parse_with_nan(self.path, self.data)
+        self.refuse_repeated(repeated_key(self.data, parsed))
         return parsed
+
+    def _parsed_lines(self, numbers: Sequence[int]) -> list[Any]:
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            records = msgspec.json.Decoder().decode_lines(self.data)
+            if len(records) == len(numbers):
+                return records
+        lines = self.data.split(b"\n")
+        return [parse_with_nan(self.path, lines[number - 1], number) for number in numbers]
 
     def refuse_repeated(self, key: str | None) -> None:
         """Raise InputError if an object contains ``key`` twice (None: no key), because one of the values is lost."""

@@ -270,6 +270,12 @@ def test_ids_among_the_evaluated_interactions_of_swig_are_named(first: int, wron
     assert check_numbering(table(evaluated[guessed]), truth, notes) == []
 
 
+def test_half_a_surrogate_pair_beside_nan_is_no_accident(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        written(tmp_path, RECORD.replace("horse", "hor\\ud800se") + ', "score": NaN}')
+    assert error.value.field == "score"
+
+
 # Images in another order
 
 

@@ -42,7 +42,11 @@ def repeated_key(data: bytes, parsed: Any) -> str | None:
             raise KeyError(max(keys := [key for key, _ in pairs], key=keys.count))
 
     # The slow parser of Python searches the key only if the parsed data have fewer keys than the text.
-    in_text, in_parsed = (sum(map(text.count, (b'":', b'" :'))) for text in (data, msgspec.json.encode(parsed)))
+    try:
+        encoded = msgspec.json.encode(parsed)
+    except UnicodeEncodeError:  # half a surrogate pair, which is accepted beside NaN
+        encoded = b""
+    in_text, in_parsed = (sum(map(text.count, (b'":', b'" :'))) for text in (data, encoded))
     is_lines = isinstance(parsed, list) and data.lstrip()[:1] != b"["
     try:
         for text in () if in_text <= in_parsed else data.split(b"\n") if is_lines else [data]:
