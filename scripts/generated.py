@@ -23,10 +23,10 @@ from api_entries import entry
 
 import shoe.cli
 from shoe.benchmarks import DEFAULT, benchmark
-from shoe.benchmarks.protocol_options import describe
 from shoe.benchmarks.protocols import ABOUT
+from shoe.benchmarks.scoring_options import describe
 from shoe.maps.config import own_settings
-from shoe.maps.raters import KINDS, kind_of
+from shoe.maps.raters.kinds import KINDS, kind_of
 from shoe.predict.backends import BACKENDS, BackendConfig, backend_of
 from shoe.predict.detector import DetectorConfig
 from shoe.predict.pairs import ABOUT as PAIR_RULES, PairRule

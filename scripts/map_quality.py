@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.core.arrays import Floats, Mask
 from shoe.core.errors import InputError, quote
 from shoe.core.io.files import read_bytes

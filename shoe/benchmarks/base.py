@@ -21,8 +21,8 @@ from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.json import parse_json, read_typed
 
 if TYPE_CHECKING:
-    from shoe.benchmarks.protocol_options import StrictOptions
     from shoe.benchmarks.protocols import RoleOptions
+    from shoe.benchmarks.scoring_options import StrictOptions
 
 # Dataset card, in ``card.json``, and published sizes of splits, in ``published.json``
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from shoe.benchmarks.protocol_options import (
+from shoe.benchmarks.scoring_options import (
     STRICT_PREFIX,
     At,
     Interpolation,

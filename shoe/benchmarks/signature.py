@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote as escape, unquote
 
-from shoe.benchmarks.protocol_options import STRICT_PREFIX, SemanticOptions, StrictOptions, settings
 from shoe.benchmarks.protocols import ROLE_PREFIX, SEMANTIC, RoleOptions
+from shoe.benchmarks.scoring_options import STRICT_PREFIX, SemanticOptions, StrictOptions, settings
 from shoe.core.errors import OptionError, quote
 from shoe.version import __version__
 

@@ -48,7 +48,7 @@ def _unknown_option(error: Any) -> str | None:
     """Return the message for an unknown option, with a suggestion if there is one; None for other errors."""
     if not hasattr(error, "possibilities"):
         return None
-    from shoe.benchmarks.protocol_options import describe  # imports NumPy
+    from shoe.benchmarks.scoring_options import describe  # imports NumPy
 
     name, own = error.option_name, [option for param in error.ctx.command.params for option in param.opts]
     rules = [f"--option {rule}=VALUE" for rule, *_ in describe() if f"--{rule}" == name and "--option" in own]

@@ -127,7 +127,7 @@ def _score_many(
 
 def print_options() -> None:
     """Print a table of all protocol options, as ``-o help`` does."""
-    from shoe.benchmarks.protocol_options import describe
+    from shoe.benchmarks.scoring_options import describe
     from shoe.report.text import aligned
 
     print("\n".join(aligned([("option", "values", "default", "meaning"), *describe()])))

@@ -8,12 +8,12 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.protocol_options import STRICT_PREFIX
 from shoe.benchmarks.protocols import ROLE_PREFIX
+from shoe.benchmarks.scoring_options import STRICT_PREFIX
 from shoe.benchmarks.signature import OF_PREDICTIONS
+from shoe.comparison.columns import Cell, Column, heading
 from shoe.comparison.run import Run
 from shoe.comparison.significance import (
-    LOWER_IS_BETTER,
     Statistics,
     kendall,
     ranks,
@@ -24,39 +24,6 @@ from shoe.core.arrays import Floats, Indices
 from shoe.core.documents import Count, Document, Fraction, Pair
 from shoe.core.errors import InputError, OptionError, pluralize, quote
 from shoe.engines.base import SERIAL, Engine
-
-FULL = "full"
-"""Last part of the key of a mean over all classes of an exact-label protocol."""
-_HEADINGS = {
-    FULL: "mAP",
-    "rare": "rare",
-    "non_rare": "non-rare",
-    "map": "SHOE-mAP",
-    "mf1": "SHOE-mF1",
-    "mf1_best_tau": "SHOE-mF1 best tau",
-    "gt_miss_rate": "GT missed",
-    "prediction_miss_rate": "unmatched",
-    "no_overlap_rate": "no overlap",
-}
-
-
-def heading(figure: str) -> str:
-    """Return the heading, in tables, of the metric with key ``figure``.
-
-    >>> heading("strict:hico-det:full"), heading("semantic:part-unseen"), heading("semantic:gt_miss_rate")
-    ('mAP', 'SHOE-mAP unseen', 'GT missed')
-    """
-    kind, *_, name = figure.split(":")
-    if name not in _HEADINGS:
-        part = name.removeprefix("part-").replace("-", " ", 1)
-        return f"SHOE-mAP {part}" if kind == "semantic" else part
-    return _HEADINGS[name]
-
-
-def heading_with_arrow(figure: str) -> str:
-    """Return the heading, in tables, of the metric with key ``figure``, with an arrow if the lowest value is best."""
-    return f"{heading(figure)} ↓" if figure.endswith(LOWER_IS_BETTER) else heading(figure)
-
 
 _OF_TRUTH = ("data", "split", "images", "truths", "truth-sha", "class-list-sha", "class-split-sha")
 
@@ -113,39 +80,6 @@ def check_truth(a: Run, b: Run) -> None:
     if other is not None:
         hint, expected = "the hashes in both runs are equal: one of the runs was edited", f"the {other} of {a.name}"
         raise InputError(b.name, field="ground truth", found=f"different {other}", expected=expected, hint=hint)
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Column of the comparison table: metric key (figure), protocol (group) and heading."""
-
-    figure: str
-    group: str
-    heading: str
-
-    @property
-    def marked(self) -> str:
-        """Heading, with an arrow if the lowest value is the best."""
-        return heading_with_arrow(self.figure)
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """Value of a metric for one model, with its rank among all models.
-
-    Attributes:
-        value: value of the metric as a fraction; None if there is nothing to measure.
-        rank: rank of the value, 1 for the best; None without a value.
-        best, second: whether the value is the best, and whether it is the second best after a single best value. Both
-            are False if all values are equal.
-        above: positions in the list of models, from 1, of the models that are significantly worse.
-    """
-
-    value: float | None
-    rank: int | None
-    best: bool
-    second: bool
-    above: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)

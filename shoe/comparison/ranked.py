@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.protocol_options import Interpolation, Ties
+from shoe.benchmarks.scoring_options import Interpolation, Ties
 from shoe.core.arrays import Floats, Indices, Mask, index_in_group, random_numbers
 from shoe.scoring.average_precision import RankedLists, average_precision
 from shoe.scoring.entries import AveragingRule, ClassScores, Entries

@@ -16,8 +16,8 @@ from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses
-from shoe.benchmarks.protocol_options import SemanticOptions, StrictOptions
 from shoe.benchmarks.protocols import RoleOptions
+from shoe.benchmarks.scoring_options import SemanticOptions, StrictOptions
 from shoe.benchmarks.signature import Signature
 from shoe.comparison.tau import TauLevels
 from shoe.core.errors import pluralize

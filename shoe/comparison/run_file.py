@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import ClassSplit, parse_classes
-from shoe.benchmarks.protocol_options import SemanticOptions, StrictOptions, changed, settings
 from shoe.benchmarks.protocols import RoleOptions
+from shoe.benchmarks.scoring_options import SemanticOptions, StrictOptions, changed, settings
 from shoe.benchmarks.signature import Signature
 from shoe.comparison.run import OF_RUN, RoleRun, Run, SemanticRun, StrictRun
 from shoe.comparison.tau import LEVELS, TauLevels

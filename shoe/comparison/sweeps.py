@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_type_hints
 
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.comparison.significance import kendall
 from shoe.core.documents import Correlation, Count, Document
 from shoe.core.statistics import differences

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from shoe.benchmarks.classes import HoiClasses, parse_classes
-from shoe.benchmarks.protocol_options import Interpolation, SemanticOptions, changed
 from shoe.benchmarks.protocols import SEMANTIC
+from shoe.benchmarks.scoring_options import Interpolation, SemanticOptions, changed
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices
 from shoe.core.boxes import Coordinates, Overlap

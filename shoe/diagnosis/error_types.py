@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.base import Actions
-from shoe.benchmarks.protocol_options import Interpolation, StrictOptions
 from shoe.benchmarks.protocols import DIAG
+from shoe.benchmarks.scoring_options import Interpolation, StrictOptions
 from shoe.core.arrays import Floats, Indices, Ints, Mask, argmax_per_run, blocks, expand
 from shoe.core.boxes import OverlapRule, iou
 from shoe.core.roles import RoleTruth, no_boxes

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.protocol_options import StrictOptions
+from shoe.benchmarks.scoring_options import StrictOptions
 from shoe.core.arrays import (
     Floats,
     Indices,

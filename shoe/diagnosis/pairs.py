@@ -9,8 +9,8 @@ import numpy as np
 from msgspec.structs import asdict
 
 from shoe.benchmarks.checks import triplet_name
-from shoe.benchmarks.protocol_options import Interpolation, Ties, changed
 from shoe.benchmarks.protocols import DIAG
+from shoe.benchmarks.scoring_options import Interpolation, Ties, changed
 from shoe.benchmarks.signature import Signature, sign
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Ints, Mask

@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from shoe.benchmarks.base import ImageLabel
-from shoe.benchmarks.protocol_options import STRICT_PREFIX, Interpolation, StrictOptions, settings
+from shoe.benchmarks.scoring_options import STRICT_PREFIX, Interpolation, StrictOptions, settings
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Ints, Mask, first_of_each, index_in_group
 from shoe.core.boxes import CommonCoordinates, Overlap, OverlapRule

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.benchmarks.signature import Signature, sign
 from shoe.core.arrays import Floats, Indices, Ints, argmax_per_run
 from shoe.core.documents import Count, Document, Fraction

@@ -22,7 +22,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.protocol_options import Interpolation, Ties
+from shoe.benchmarks.scoring_options import Interpolation, Ties
 from shoe.core.arrays import Floats, Indices, Ints, Mask, random_numbers, stable_order
 from shoe.core.boxes import CommonCoordinates, Coordinates, Overlap, convert_boxes, iou
 from shoe.core.documents import Box, Count, Document, Fraction, Gain

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.core.arrays import Floats, Ints
 from shoe.core.documents import Correlation, Count, Document
 from shoe.core.errors import InputError, quote

@@ -42,7 +42,7 @@ from shoe.lexicon.senses import POS
 from shoe.llm.budget import BOUNDS
 from shoe.llm.endpoint import OFFICIAL_KEY, VARIABLE, Secrets
 from shoe.maps.config import NAME_RULE, Ensemble, RaterConfig, RatersFile
-from shoe.maps.raters import kind_of
+from shoe.maps.raters.kinds import kind_of
 
 _TOO_MUCH = 1e100
 _MOST_LEVELS = 50

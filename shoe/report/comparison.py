@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from shoe.benchmarks.signature import OF_PREDICTIONS
-from shoe.comparison.compare import Cell, ClassDifference, Comparison, class_ap, truths_of
+from shoe.comparison.columns import Cell
+from shoe.comparison.compare import ClassDifference, Comparison, class_ap, truths_of
 from shoe.comparison.run import NO_CONFIDENCE, Run
 from shoe.comparison.significance import Difference
 from shoe.comparison.sweeps import FIGURES, OptionValue, Point, RankStability, Setting

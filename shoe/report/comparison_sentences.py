@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from itertools import combinations
 from math import comb
 
-from shoe.comparison.compare import Column, Comparison
+from shoe.comparison.columns import Column
+from shoe.comparison.compare import Comparison
 from shoe.comparison.significance import LEVEL, Difference, Statistics, better, fewest_resamples
 from shoe.core.errors import pluralize
 from shoe.report.text import percent, points

@@ -14,7 +14,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.protocol_options import Interpolation, Ties
+from shoe.benchmarks.scoring_options import Interpolation, Ties
 from shoe.core.arrays import AnyInts, Floats, Indices, Mask, expand, random_numbers, runs, stable_order
 
 _PAIRS = 128

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import SEEN, UNSEEN
-from shoe.benchmarks.protocol_options import Interpolation, SemanticOptions, StrictOptions, Ties
+from shoe.benchmarks.scoring_options import Interpolation, SemanticOptions, StrictOptions, Ties
 from shoe.core.arrays import Floats, Indices, Mask, expand, stable_order
 from shoe.core.documents import Count, Document, Fraction
 from shoe.scoring.average_precision import EPSILON, GRID_TOLERANCE, GRIDS, RankedLists, ranked_lists

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from shoe.benchmarks.classes import HoiClasses
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.core.arrays import AnyInts, Floats, Indices, Ints, Mask, blocks, expand, number_distinct
 from shoe.core.errors import OptionError, quote
 from shoe.lexicon.resolve import match_labels, resolve

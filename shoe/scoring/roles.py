@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoe.benchmarks.base import Actions
-from shoe.benchmarks.protocol_options import Ties
 from shoe.benchmarks.protocols import RoleOptions
+from shoe.benchmarks.scoring_options import Ties
 from shoe.benchmarks.signature import Signature
 from shoe.core.arrays import Floats, Indices, Mask, first_of_each
 from shoe.core.boxes import Overlap

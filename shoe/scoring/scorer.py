@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shoe.benchmarks.protocol_options import At, FpScope, SemanticOptions, TauBy, Ties
+from shoe.benchmarks.scoring_options import At, FpScope, SemanticOptions, TauBy, Ties
 from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct, mask_of, number_distinct
 from shoe.scoring.entries import AveragingRule, Entries, mean_over
 from shoe.scoring.f1 import F1Entries, F1Rule

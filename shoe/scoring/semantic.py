@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.core.arrays import Floats
 from shoe.core.documents import Count, Document, Fraction, Span, as_base_class
 from shoe.scoring.average_precision import number_tied

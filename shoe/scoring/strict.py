@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.base import ImageLabel
-from shoe.benchmarks.protocol_options import StrictOptions, Ties
+from shoe.benchmarks.scoring_options import StrictOptions, Ties
 from shoe.core.arrays import Floats, Indices, argmax_per_run, best_of_each, expand, first_of_each, index_in_group, runs
 from shoe.core.documents import Count, Document, Fraction, as_base_class
 from shoe.scoring.entries import AveragingRule, Entries, PartMean, harmonic_mean, mean_over

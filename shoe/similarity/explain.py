@@ -5,7 +5,7 @@ from typing import NamedTuple, get_args
 import numpy as np
 
 from shoe.benchmarks.classes import HoiClasses
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.core.documents import Document, Fraction, Rating
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.lexicon.phrases.parse import best_reading

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import NO_INTERACTION
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.core.public import public_function

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.core.arrays import Floats, Indices, Ints, Mask, expand
 from shoe.lexicon.senses import Part
 from shoe.lexicon.store import per_lexicon

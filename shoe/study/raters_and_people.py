@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.core.arrays import Floats, Mask
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import InputError, OptionError, quote

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoe.benchmarks.classes import HoiClasses
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.core.arrays import Floats, Indices, Ints, random_numbers
 from shoe.core.errors import OptionError
 from shoe.lexicon.senses import POS, Part

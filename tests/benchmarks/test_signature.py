@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from shoe.benchmarks.hico_det import ABOUT as STRICT_ABOUT, PROTOCOLS as STRICT
-from shoe.benchmarks.protocol_options import SemanticOptions, StrictOptions, changed, describe, settings
 from shoe.benchmarks.protocols import ABOUT, SEMANTIC
+from shoe.benchmarks.scoring_options import SemanticOptions, StrictOptions, changed, describe, settings
 from shoe.benchmarks.signature import Signature, sign
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import OptionError

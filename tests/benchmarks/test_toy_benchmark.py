@@ -9,7 +9,7 @@ import pytest
 import shoe
 from shoe.benchmarks.base import Benchmark, TruthFormat
 from shoe.benchmarks.classes import ClassSplit, parse_classes
-from shoe.benchmarks.protocol_options import StrictOptions
+from shoe.benchmarks.scoring_options import StrictOptions
 from shoe.core.interactions import Rows
 from tests.mentions import mentions
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from shoe.benchmarks.classes import ClassSplit
 from shoe.benchmarks.hico_det import PROTOCOLS
-from shoe.benchmarks.protocol_options import changed
 from shoe.benchmarks.protocols import SEMANTIC
+from shoe.benchmarks.scoring_options import changed
 from shoe.comparison.run import Run
 from shoe.scoring.matching.task import Task
 from shoe.scoring.score import Report

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shoe.benchmarks.protocol_options import Interpolation, Ties
+from shoe.benchmarks.scoring_options import Interpolation, Ties
 from shoe.comparison.ranked import ByClass, Ranked
 from shoe.comparison.resampling import drawn_images
 from shoe.core.arrays import Floats, Indices

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from shoe.benchmarks.protocol_options import settings
+from shoe.benchmarks.scoring_options import settings
 from shoe.comparison import run_file
 from shoe.comparison.run import Run
 from shoe.comparison.run_file import is_run, read_run, write_run

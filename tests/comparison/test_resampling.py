@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from shoe.benchmarks.protocol_options import Interpolation, Ties
+from shoe.benchmarks.scoring_options import Interpolation, Ties
 from shoe.comparison.ranked import ByClass, Ranked
 from shoe.comparison.resampling import (
     Counted,

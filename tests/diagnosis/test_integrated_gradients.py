@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from shoe.benchmarks.protocol_options import Interpolation
 from shoe.benchmarks.protocols import SEMANTIC
+from shoe.benchmarks.scoring_options import Interpolation
 from shoe.diagnosis.vocabulary_gap import exact_matches, gradients, shares_of
 from shoe.scoring.average_precision import EPSILON, average_precision
 from shoe.scoring.hoi_similarity import HoiSimilarity

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.base import ImageLabel
 from shoe.benchmarks.hico_det import PROTOCOLS
-from shoe.benchmarks.protocol_options import StrictOptions
+from shoe.benchmarks.scoring_options import StrictOptions
 from shoe.diagnosis.protocol_differences import count_mixtures, differences, false_positives, near_duplicates, shapley
 from shoe.scoring.matching.task import Task
 from shoe.scoring.strict import strict_score

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import shoe
 from shoe.benchmarks import benchmark
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.diagnosis.relations import Relation, relations, word_relations
 from shoe.lexicon.senses import Part
 from shoe.lexicon.store import ids_of, lexicon

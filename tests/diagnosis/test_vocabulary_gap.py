@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from shoe.benchmarks.protocol_options import changed
+from shoe.benchmarks.scoring_options import changed
 from shoe.core.boxes import Coordinates
 from shoe.diagnosis.relations import WordPair
 from shoe.diagnosis.vocabulary_gap import ConfusionExample, VocabularyGap

@@ -10,7 +10,7 @@ from shoe.llm.budget import Usage
 from shoe.llm.request import Request
 from shoe.maps.config import Backend, RaterConfig
 from shoe.maps.prompts import Group, Prompts, Question, SenseText
-from shoe.maps.raters import kind_of
+from shoe.maps.raters.kinds import kind_of
 from tests.llm.server import Endpoint, Server
 from tests.llm.server_plan import Plan
 

@@ -17,9 +17,9 @@ import orjson
 
 from shoe.llm.ledger import State
 from shoe.llm.request import Recorder
-from shoe.maps import raters
 from shoe.maps.config import Backend, RaterConfig, setting
 from shoe.maps.prompts import Group, Prompts
+from shoe.maps.raters import kinds
 from shoe.maps.rating_answers import read_chat
 
 KIND = "standin"
@@ -27,7 +27,7 @@ KIND = "standin"
 
 def know_this_kind(put: Callable[[Any, str, Any], None] = setitem) -> None:
     """Make shoe know the kind; a test gives its ``monkeypatch.setitem``, so that it is forgotten afterwards."""
-    put(raters.KINDS, KIND, f"{__name__}:StandIn")
+    put(kinds.KINDS, KIND, f"{__name__}:StandIn")
 
 
 def fate(seed: int, first: str, second: str) -> list[int | str]:

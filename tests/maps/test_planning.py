@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from shoe.benchmarks import benchmark
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions
 from shoe.demo import PREDICTIONS

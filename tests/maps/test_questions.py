@@ -16,8 +16,8 @@ from shoe.llm.budget import Price
 from shoe.llm.limits import Limits
 from shoe.maps.config import RaterConfig, conversion_settings, identity_of, own_settings
 from shoe.maps.prompts import SenseText, key_maker
-from shoe.maps.raters import KINDS, kind_of
 from shoe.maps.raters.baselines import Learned
+from shoe.maps.raters.kinds import KINDS, kind_of
 from shoe.maps.raters.openai import OpenAI, OpenAIBatch
 from shoe.maps.raters.table import Table
 from shoe.similarity import SimilarityMap

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
-from shoe.benchmarks.protocol_options import changed
 from shoe.benchmarks.protocols import SEMANTIC
+from shoe.benchmarks.scoring_options import changed
 from shoe.lexicon.senses import Part
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task

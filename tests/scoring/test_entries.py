@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from shoe.benchmarks.hico_det import PROTOCOLS
-from shoe.benchmarks.protocol_options import StrictOptions, Ties, changed
 from shoe.benchmarks.protocols import SEMANTIC
+from shoe.benchmarks.scoring_options import StrictOptions, Ties, changed
 from shoe.core.arrays import Indices
 from shoe.scoring.average_precision import FixedRanking
 from shoe.scoring.entries import AveragingRule, ClassScores, Entries, Means

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import shoe
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
-from shoe.benchmarks.protocol_options import SemanticOptions, changed
+from shoe.benchmarks.scoring_options import SemanticOptions, changed
 from shoe.core.arrays import Floats
 from shoe.lexicon.resolve import ObjectWords, resolve
 from shoe.lexicon.senses import Part

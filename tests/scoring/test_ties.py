@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from shoe.benchmarks.protocol_options import Interpolation, Ties
+from shoe.benchmarks.scoring_options import Interpolation, Ties
 from shoe.scoring.average_precision import GRID_TOLERANCE, RankedLists, TiedList, average_precision, ranked_lists
 from tests.oracles.average_precision import Method, expected_ap
 

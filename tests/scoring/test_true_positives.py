@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, strategies as st
 
 from shoe.benchmarks.hico_det import PROTOCOLS
-from shoe.benchmarks.protocol_options import Ties
+from shoe.benchmarks.scoring_options import Ties
 from shoe.core.boxes import Coordinates
 from shoe.scoring.strict import best_with_first_copies, true_positives
 from tests.oracles.model import ImageScene, Triplet

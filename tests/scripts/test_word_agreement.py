@@ -6,7 +6,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.core.errors import InputError
 from tests.scripts.conftest import loaded
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity import Basis, load_similarity
 from shoe.similarity.neighbourhood import STEPS, relations

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import NO_INTERACTION
-from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.benchmarks.protocols import SEMANTIC
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.lexicon.resolve import ObjectWords, match_labels, resolve
 from shoe.lexicon.senses import Part, Sense, preposition_weights
 from shoe.lexicon.store import ids_of, lexicon

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity import SimilarityMap, WordNetSimilarity

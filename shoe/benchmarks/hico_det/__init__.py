@@ -13,8 +13,8 @@ from shoe.benchmarks.base import SUBSETS, Benchmark, plain_image_name, read_card
 from shoe.benchmarks.classes import ClassSplit, HoiClasses, coco_categories, parse_classes
 from shoe.benchmarks.hico_det import json_files, matlab_files
 from shoe.benchmarks.hico_det.matlab_files import read_image_labels
-from shoe.benchmarks.protocol_options import Interpolation, StrictOptions, Ties
 from shoe.benchmarks.protocols import DIAG
+from shoe.benchmarks.scoring_options import Interpolation, StrictOptions, Ties
 from shoe.benchmarks.systematic import published_splits
 from shoe.core.arrays import Mask
 from shoe.core.boxes import CommonCoordinates, Overlap

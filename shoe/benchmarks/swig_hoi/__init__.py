@@ -19,8 +19,8 @@ from shoe.benchmarks.base import Benchmark, TruthFormat, plain_image_name, read_
 from shoe.benchmarks.checks import check_boxes, check_range, named_record, objects_of
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses, class_table, parse_classes
 from shoe.benchmarks.image_lists import columns_of_lists
-from shoe.benchmarks.protocol_options import Interpolation, StrictOptions, Ties
 from shoe.benchmarks.protocols import DIAG
+from shoe.benchmarks.scoring_options import Interpolation, StrictOptions, Ties
 from shoe.core.arrays import Indices
 from shoe.core.boxes import CommonCoordinates, Overlap
 from shoe.core.errors import InputError, quote

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.core.arrays import Floats, Indices
 from shoe.core.boxes import CommonCoordinates
 from shoe.core.interactions import Interactions

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.protocol_options import SemanticOptions, settings
+from shoe.benchmarks.scoring_options import SemanticOptions, settings
 from shoe.comparison.run_file import smallest_integers
 from shoe.core.arrays import Floats, Indices, descending_order
 from shoe.core.errors import visible

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import HoiClasses
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.benchmarks.signature import Signature, sign
 from shoe.core.arrays import Floats, Indices, Mask, descending_order, expand, index_in_group, random_numbers, runs
 from shoe.core.boxes import CommonCoordinates, convert_boxes

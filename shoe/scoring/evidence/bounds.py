@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoe.benchmarks.protocol_options import Interpolation
+from shoe.benchmarks.scoring_options import Interpolation
 from shoe.core.arrays import Floats, Indices, Mask, distinct, first_of_each, mask_of, runs
 from shoe.scoring.entries import mean_over
 from shoe.scoring.evidence.draws import Imputation

@@ -20,7 +20,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.core.arrays import Floats, Indices, Ints, Mask, distinct, runs
 from shoe.lexicon.senses import Part
 from shoe.lexicon.store import lexicon

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses
-from shoe.benchmarks.protocol_options import SemanticOptions, TauBy, Ties
+from shoe.benchmarks.scoring_options import SemanticOptions, TauBy, Ties
 from shoe.core.arrays import Floats, Indices, Ints
 from shoe.core.boxes import CommonCoordinates
 from shoe.core.documents import Amount, Count, Document, Fraction

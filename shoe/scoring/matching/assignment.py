@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shoe.benchmarks.protocol_options import Assign
+from shoe.benchmarks.scoring_options import Assign
 from shoe.core.arrays import Floats, Indices, argmax_per_run, distinct, expand, first_of_each, runs, stable_order
 from shoe.core.interactions import Interactions
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from shoe.benchmarks import DEFAULT, benchmark
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.lexicon.resolve import match_labels, resolve
 from shoe.lexicon.senses import POS
 from shoe.lexicon.text import ALTERNATIVES

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 
-from shoe.benchmarks import DEFAULT, benchmark, protocol_options
+from shoe.benchmarks import DEFAULT, benchmark, scoring_options
 from shoe.benchmarks.protocols import ABOUT
 from shoe.core.boxes import CommonCoordinates
 from shoe.core.errors import ShoeError
@@ -196,7 +196,7 @@ def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Re
         "usual": dataset.default_protocols,
         "box_conventions": list(CommonCoordinates),
         "score_kinds": list(SCORES),
-        "options": protocol_options.describe(),
+        "options": scoring_options.describe(),
         "about": {**dataset.about, **ABOUT},
         "boards": views.open_boards(app.folder, viewer_of(request)),
         "wanted_board": board,

@@ -14,7 +14,7 @@ import msgspec
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.signature import Signature
-from shoe.comparison.compare import FULL, heading_with_arrow
+from shoe.comparison.columns import FULL, heading_with_arrow
 from shoe.comparison.run import SEMANTIC
 from shoe.core.errors import pluralize
 from shoe.diagnosis.error_types import ERRORS

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoe.benchmarks.protocol_options import STRICT_PREFIX
 from shoe.benchmarks.protocols import SEMANTIC, Options, choose
+from shoe.benchmarks.scoring_options import STRICT_PREFIX
 from shoe.benchmarks.truth import GroundTruth
 from shoe.comparison.ranked import Counts
 from shoe.comparison.resampling import Resampler, drawn_images

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shoe
-from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.lexicon.senses import Part
 from shoe.lexicon.store import ids_of
 from shoe.report.evidence import notes

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import shoe
-from shoe.benchmarks.protocol_options import SemanticOptions, changed
 from shoe.benchmarks.protocols import SEMANTIC
+from shoe.benchmarks.scoring_options import SemanticOptions, changed
 from shoe.benchmarks.truth import read_truth_file
 from shoe.core.arrays import Indices
 from shoe.demo import PREDICTIONS, TRUTH

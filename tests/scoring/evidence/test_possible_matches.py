@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from shoe.benchmarks.protocol_options import Assign
+from shoe.benchmarks.scoring_options import Assign
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.scoring.evidence.bounds import Outcomes, any_maximal, best_pairs_first
 from shoe.scoring.matching.assignment import assign, best_first, in_order

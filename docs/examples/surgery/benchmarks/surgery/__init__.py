@@ -6,7 +6,7 @@ import numpy as np
 
 from shoe.benchmarks.base import Benchmark, TruthFormat
 from shoe.benchmarks.classes import HoiClasses, class_table, parse_classes
-from shoe.benchmarks.protocol_options import StrictOptions
+from shoe.benchmarks.scoring_options import StrictOptions
 from shoe.core.interactions import Rows
 
 TRIPLETS = Path(__file__).parents[2] / "triplets.txt"
