@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from shoe.predictions.field_names import is_metadata, is_truth, meaning
 from shoe.predictions.vlm.box_marks import MARK, MarkedText, entity_of, grounded_caption, insert_marks, mark_boxes
@@ -33,19 +33,12 @@ _PIECE = 12  # characters: texts with a shorter mean length are tokens of one te
 
 
 class Answer(NamedTuple):
-    """An answer of a model, with the interactions in it.
+    """An answer of a model, with the interactions in it."""
 
-    Attributes:
-        raw: the answer as written: text or parsed data.
-        reading: interactions and problems in the answer.
-        reply: parsed values of the answer.
-        others: number of other answers in the same record that have other interactions.
-    """
-
-    raw: Any
-    reading: Reading
-    reply: Reply
-    others: int = 0
+    raw: Any  # the answer as written: text or parsed data
+    reading: Reading  # interactions and problems in the answer
+    reply: Reply  # parsed values of the answer
+    others: int = 0  # number of other answers in the same record that have other interactions
 
     @property
     def says_none(self) -> bool:
@@ -137,22 +130,20 @@ def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:
     for value in reply.values:
         if (caption := grounded_caption(value)) is not None:
             return interactions_of_sentences(caption), reply
-    merged = Reading()
+    known = readings.get(id(reply.values[0])) if len(reply.values) == 1 else None
+    merged = _with_detections(known or interactions_in(reply.values, context, reply.pool), reply.values, context)
+    if merged.pairs or merged.says_none:
+        return merged, reply
+    texts = _texts_in(reply.values, 0)
+    if texts and (reading := interactions_of_text("\n".join(texts), context)).pairs:
+        return reading, reply
+    if reply.pool and (reading := _from_sentences_around_data(reply, context)).pairs:
+        return reading, reply
     for value in reply.values:
-        merged.add(readings.get(id(value)) or interactions_in([value], context, reply.pool))
-    merged = _with_detections(merged, reply.values, context)
-    if not merged.pairs and not merged.says_none:
-        texts = _texts_in(reply.values, 0)
-        if texts and (reading := interactions_of_text("\n".join(texts), context)).pairs:
-            return reading, reply
-        if reply.pool and (reading := _from_sentences_around_data(reply, context)).pairs:
-            return reading, reply
-    for value in () if merged.pairs or merged.says_none else reply.values:
         inner = open_wrapper(value).answers if isinstance(value, dict) else []
         if len(inner) == 1 and inner[0] is not value:
             return read_answer(inner[0], context)
-    is_cut_data = reply.lost and _KEYED.search(reply.text) is not None
-    if merged.pairs or merged.says_none or merged.keys or is_cut_data or not reply.text:
+    if merged.keys or not reply.text or (reply.lost and _KEYED.search(reply.text) is not None):
         return merged, reply
     prose = interactions_of_text(reply.text, context)
     return (prose, Reply(text=reply.text)) if prose.items or prose.says_none else (merged, reply)

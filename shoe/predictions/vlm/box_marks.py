@@ -6,9 +6,11 @@ the index of a bin. Numbers in plain brackets have the convention of the file.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, NamedTuple
+
+import msgspec
 
 from shoe.lexicon import text
 from shoe.lexicon.senses import bases
@@ -21,39 +23,31 @@ from shoe.predictions.vlm.boxes import Box, box_of, number_of
 _NUMBER = re.compile(r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)")
 _N = rf"\s*+{_NUMBER.pattern}(?:\s*px)?\s*+"
 _FOUR = rf"{_N},{_N},{_N},{_N}"
-_THOUSAND, _HUNDRED = Convention(scale="thousand"), Convention(scale="hundred")
+_HUNDRED = Convention(scale="hundred")
 _GRID = 32
 MARK = re.compile("\ue000(\\d+)\ue001")  # placeholder for the boxes with this index
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedText:
+class MarkedText(NamedTuple):
     """A text with a numbered mark in place of each group of boxes; ``boxes[i]`` are the boxes of mark i."""
 
     text: str
     boxes: list[list[Box]]
 
 
-def _group_by_four(numbers: list[float], convention: Convention | None) -> list[Box]:
-    rows = [numbers[i : i + 4] for i in range(0, len(numbers) - len(numbers) % 4, 4)]
-    return [Box((row[0], row[1], row[2], row[3]), convention) for row in rows]
+def _reader(
+    convention: Convention | None = None, shift: float = 0, bins: int = 1, order: tuple[int, ...] = (0, 1, 2, 3)
+) -> Callable[[re.Match[str]], list[Box]]:
+    """Return a parser of the boxes in the groups of a match; a location token n stands for (n + shift) / bins."""
 
+    def read(match: re.Match[str]) -> list[Box]:
+        words = _NUMBER.findall(" ".join(match.groups()))
+        numbers = [(float(word) + shift) / bins for word in words] if bins > 1 else [*map(float, words)]
+        rows = (numbers[i : i + 4] for i in range(0, len(numbers) - len(numbers) % 4, 4))
+        x1, y1, x2, y2 = order
+        return [Box((row[x1], row[y1], row[x2], row[y2]), convention) for row in rows]
 
-def _numbers(text: str) -> list[float]:
-    return [float(number) for number in _NUMBER.findall(text)]
-
-
-def _reader_of(convention: Convention | None) -> Callable[[re.Match[str]], list[Box]]:
-    return lambda match: _group_by_four(_numbers(match[1]), convention)
-
-
-def _read_florence(match: re.Match[str]) -> list[Box]:
-    return _group_by_four([(bin_ + 0.5) / 1000 for bin_ in _numbers(re.sub(r"<loc_", " ", match[0]))], BINS)
-
-
-def _read_paligemma(match: re.Match[str]) -> list[Box]:
-    boxes = _group_by_four([bin_ / 1024 for bin_ in _numbers(match[0])], BINS)
-    return [box._replace(numbers=(box.numbers[1], box.numbers[0], box.numbers[3], box.numbers[2])) for box in boxes]
+    return read
 
 
 def _read_kosmos(match: re.Match[str]) -> list[Box]:
@@ -71,32 +65,28 @@ def _read_kosmos(match: re.Match[str]) -> list[Box]:
     return boxes
 
 
-def _read_named_corners(match: re.Match[str]) -> list[Box]:
-    return _group_by_four([float(number) for number in match.groups()], None)
-
-
 _FIRST = r"(?:top|upper)[- ]?left(?: corner)?\s*(?:at|:|=)?\s*"
 _TO = r"(?:,|;|to|-|→|and)?\s*(?:(?:bottom|lower)[- ]?right(?: corner)?\s*(?:at|:|=)?)?"
 _CORNERS = r"[,;]?\s*".join(
     rf"{axis}_?{end}\s*[:=]\s*({_NUMBER.pattern})" for end in ("(?:1|min)", "(?:2|max)") for axis in "xy"
 )
 BINS = Convention(scale="unit")  # location tokens
-_read_plain, _read_thousandths = _reader_of(None), _reader_of(_THOUSAND)
+_read_plain, _read_thousandths = _reader(), _reader(Convention(scale="thousand"))
 
 # A string that the text must contain, the form of boxes, and its parser, in the order in which they are applied.
 _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], list[Box]]], ...] = (
     ("<box>", re.compile(r"<(?:box|quad)>(.{0,2000}?)</(?:box|quad)>", re.DOTALL), _read_thousandths),
     ("box_start|>", re.compile(r"<\|(?:box|quad)_start\|>(.{0,2000}?)<\|(?:box|quad)_end\|>", re.S), _read_thousandths),
     ("<|det|>", re.compile(r"<\|det\|>(.{0,2000}?)<\|/det\|>", re.DOTALL), _read_thousandths),
-    ("<loc_", re.compile(r"(?:(?:<loc_\d{1,4}>){4})+"), _read_florence),
-    ("<loc", re.compile(r"(?:<loc\d{4}>){4}"), _read_paligemma),
+    ("<loc_", re.compile(r"((?:(?:<loc_\d{1,4}>){4})+)"), _reader(BINS, 0.5, 1000)),
+    ("<loc", re.compile(r"((?:<loc\d{4}>){4})"), _reader(BINS, 0, 1024, order=(1, 0, 3, 2))),
     (
         "<patch_index_",
         re.compile(r"(?:<patch_index_\d{4}>\s*<patch_index_\d{4}>(?:</delimiter_of_multi_objects/>)?)+"),
         _read_kosmos,
     ),
-    ("{<", re.compile(r"\{((?:<\s*\d{1,4}\s*>){4}(?:<delim>(?:<\s*\d{1,4}\s*>){4})*)\}"), _reader_of(_HUNDRED)),
-    ("x", re.compile(rf"[\[({{]?\s?{_CORNERS}\s?[\])}}]?"), _read_named_corners),
+    ("{<", re.compile(r"\{((?:<\s*\d{1,4}\s*>){4}(?:<delim>(?:<\s*\d{1,4}\s*>){4})*)\}"), _reader(_HUNDRED)),
+    ("x", re.compile(rf"[\[({{]?\s?{_CORNERS}\s?[\])}}]?"), _read_plain),
     ("<bbox>", re.compile(r"<bbox>(.{0,200}?)</bbox>", re.DOTALL), _read_plain),
     ("[", re.compile(rf"\[\s*((?:\[{_FOUR}\](?:\s*[,;])?\s*)+)\]"), _read_plain),
     ("[", re.compile(rf"[\[(<]((?:{_FOUR};?)+)[\])>]"), _read_plain),
@@ -155,21 +145,13 @@ def grounded_caption(value: Any) -> MarkedText | None:
     This output is a caption and a list of entities. An entity is a list of its words, their span in the caption, and
     its boxes: ["a man", [0, 5], [[0.1, 0.2, 0.5, 0.9]]].
     """
-    if not (isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], list)):
+    try:
+        caption, entities = msgspec.convert(value, tuple[str, list[tuple[Any, tuple[int, int], list[Any]]]])
+    except msgspec.ValidationError:
         return None
-    caption, entities = value
-    spans: list[tuple[int, list[Box]]] = []
-    for entity in entities:
-        if not (isinstance(entity, list) and len(entity) == 3 and isinstance(entity[2], list)):
-            return None
-        span = entity[1]
-        if not (isinstance(span, list) and len(span) == 2 and all(type(x) is int for x in span)):
-            return None
-        boxes = [box for inner in entity[2] if (box := box_of(inner))]
-        if boxes:
-            spans.append((min(max(span[1], 0), len(caption)), boxes))
+    ends = [(min(max(end, 0), len(caption)), [*filter(None, map(box_of, boxes))]) for _, (_, end), boxes in entities]
+    spans = sorted((span for span in ends if span[1]), key=itemgetter(0))
     parts, start = [], 0
-    spans.sort(key=lambda span: span[0])
     for number, (end, _) in enumerate(spans):
         parts.append(f"{caption[start:end]} \ue000{number}\ue001 ")
         start = end
@@ -270,18 +252,12 @@ def is_label(words: str) -> bool:
 
 
 class Entity(NamedTuple):
-    """A box with its label.
-
-    Attributes:
-        side: "human", "subject", "object", or "" if unknown.
-        label: word for the box; "" if there is none.
-        key: key of the box if it may be a label, such as "horse" in {"horse": [1, 2, 3, 4]}; else "".
-    """
+    """A box with its label."""
 
     box: Box
-    side: str = ""
-    label: str = ""
-    key: str = ""
+    side: str = ""  # "human", "subject", "object", or "" if unknown
+    label: str = ""  # word for the box
+    key: str = ""  # key of the box if it may be a label, such as "horse" in {"horse": [1, 2, 3, 4]}
 
 
 @lru_cache(8192)
@@ -312,7 +288,9 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
     box = box_of(value, key)
     if box is not None:
         fields = value.items() if isinstance(value, dict) else ()
-        names = [word for name, v in fields if _is_name(name, word := v[0] if _is_single_item(v) else v)]
+        single = ((name, v[0] if _is_single_item(v) else v) for name, v in fields)
+        words = (v for name, v in single if isinstance(v, str) and meaning(name).part in ("label", "phrase"))
+        names = [word for word in words if number_of(word) is None]
         return Entity(box, side, names[0] if names else "", _as_label(key))
     if isinstance(value, str):
         return _labelled(value, key, side)
@@ -350,10 +328,6 @@ def _is_single_item(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 1
 
 
-def _is_name(key: object, value: Any) -> bool:
-    return isinstance(value, str) and meaning(key).part in ("label", "phrase") and number_of(value) is None
-
-
 def _describes_interaction(key: object, value: Any) -> bool:
     """Return whether a value next to a box describes an interaction, or contains items that may be interactions."""
     if not isinstance(value, str | list | dict) or not value:
@@ -383,25 +357,12 @@ def _labelled(text: str, key: object, side: str) -> Entity | None:
 
 def words_of_boxes(record: dict[Any, Any]) -> dict[Any, Any]:
     """Return {key of a box: key of its label} if these differ only by the word "box": {"doer_box": "doer"}."""
+    texts = ((key, meaning(key)) for key, value in record.items() if isinstance(value, str))
+    key_of = {info.words: key for key, info in texts if info.words and not (info.part or info.side)}
     named: dict[Any, Any] = {}
-    for key, value in record.items():
-        if (owner := _owner_words(key)) and box_of(value, key) is not None:
-            words = (k for k, text in record.items() if isinstance(text, str) and _meaningless_words(k) == owner)
-            named |= {key: next(words, None)}
-    return {key: name for key, name in named.items() if name is not None}
-
-
-@lru_cache(8192)
-def _owner_words(key: object) -> tuple[str, ...]:
-    """Return the words of a box key besides "box": ("what",) for "what_bbox"; () for other keys or a named side."""
-    info = meaning(key)
-    if info.part != "box" or info.side:
-        return ()
-    return tuple(word for word in info.words if meaning(word).part != "box")
-
-
-@lru_cache(8192)
-def _meaningless_words(key: object) -> tuple[str, ...]:
-    """Return the words of a key if none of them has a meaning, as in "doer"; () for other keys."""
-    info = meaning(key)
-    return () if info.part or info.side else info.words
+    for key in record if key_of else ():
+        info = meaning(key)
+        owner = tuple(word for word in info.words if meaning(word).part != "box")
+        if info.part == "box" and not info.side and owner in key_of and box_of(record[key], key) is not None:
+            named[key] = key_of[owner]
+    return named

@@ -3,7 +3,7 @@
 import re
 from array import array
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -115,10 +115,19 @@ def are_percent(scores: Floats) -> bool:
 
 
 Numbers = tuple[float, float, float, float]
-_Deferred = tuple[str, int, Pair, int, int | None, bool]  # arguments of Columns.add_pair
-_NO_SIZE, _NO_ITEM = (0.0, 0.0), -1
+NO_ITEM = -1
+_NO_SIZE = (0.0, 0.0)
 _EXAMPLES = 3
 _EXPECTED_TEXT = "text, such as 'riding'; only the formats qpic, hoidet and mllms contain class IDs: write labels"
+
+
+class Origin(NamedTuple):
+    """Place in the file from which an interaction comes."""
+
+    image: int  # index of the image
+    record: int  # index of the record
+    item: int = NO_ITEM  # index among the interactions of the record; NO_ITEM if the record has only one
+    loose: bool = True  # whether it comes from a reply of a model, in which an invalid score is no error
 
 
 class Columns:
@@ -134,24 +143,28 @@ class Columns:
         self._conventions: dict[str, int] = {_DEFAULT: 0}
         # Flat arrays, row by row, because lists of a million Python numbers need much more memory.
         self._words = array("q")  # indices of verb, object and convention
-        self._places = array("q")  # image, record, item, and whether the row comes from a reply
+        self._origins = array("q")
         self._numbers = array("d")  # both boxes and the score
-        self._deferred: list[_Deferred] = []
-        self._backward: list[tuple[UnreadableError, int, Pair, int, int | None]] = []
+        self._deferred: list[tuple[Origin, Pair]] = []
+        self._backward: list[tuple[Origin, Pair, UnreadableError]] = []
 
     def __len__(self) -> int:
         return len(self._words) // 3 + len(self._backward) + len(self._deferred)
 
+    def place(self, origin: Origin) -> str:
+        """Return the name of a place in the file for messages, such as "line 3, item 2"."""
+        name, kind = self._source.record_name(origin.record), "item" if origin.loose else "interaction"
+        return name if origin.item == NO_ITEM else f"{name}, {kind} {origin.item + 1}"
+
     def image(self, record_number: int, image: Any, record: dict[Any, Any]) -> int:
         """Store a record's image name and size; return the image index. Raise UnreadableError if either is invalid."""
+        place = self._source.record_name(record_number)
         if image is None:
-            place = self._source.record_name(record_number)
             raise UnreadableError(place, "image", "no such key", "the file name of the image")
         number = number_of_image(image)
         try:
             name = self._source.image_name(image if number is None else number)
         except ValueError:
-            place = self._source.record_name(record_number)
             if isinstance(image, list):
                 found, expected = f"{len(image):,} images", "one image, or an answer per image name"
                 raise UnreadableError(place, "image", found, expected) from None
@@ -164,7 +177,6 @@ class Columns:
             self._sizes.append(_NO_SIZE)
         sides = {meaning(key).part: value for key, value in record.items() if value is not None}
         if "width" in sides and "height" in sides:
-            place = self._source.record_name(record_number)
             size = (_parse_side(place, sides, "width"), _parse_side(place, sides, "height"))
             if _NO_SIZE not in (size, first := self._sizes[index]) and size != first:
                 found = f"the size {size[0]:g} x {size[1]:g} of {quote(name)}"
@@ -173,28 +185,19 @@ class Columns:
         return index
 
     def add_plain(
-        self, image: int, verb: str, object_: str, score: float | None, human: Numbers, target: Numbers, record: int
+        self, origin: Origin, verb: str, object_: str, score: float | None, human: Numbers, target: Numbers
     ) -> None:
-        """Add an interaction whose words are used without parsing; ``image`` and ``record`` are indices."""
-        self._add_row(Interaction(verb, object_, None), _DEFAULT, human, target, np.nan if score is None else score)
-        self._places.extend((image, record, _NO_ITEM, False))
+        """Add an interaction whose words are used without parsing."""
+        words, number = Interaction(verb, object_, None), np.nan if score is None else score
+        self._add_row(origin, words, _DEFAULT, human, target, number)
 
-    def add_pair(self, place: str, image: int, pair: Pair, record: int, item: int | None, *, loose: bool) -> bool:
+    def add_pair(self, origin: Origin, pair: Pair) -> bool:
         """Add the interactions of a pair, now or in :meth:`add_deferred`; return False if the words deny all.
 
-        A pair with the verdict "no" is left out, and True is returned.
-
-        Args:
-            place: name of the pair for messages.
-            image: index of the image.
-            record: index of the record.
-            item: index of the pair among the interactions of the record; None if the record has only one.
-            loose: whether the pair comes from a reply of a model, in which an invalid score is no error.
-
-        Raises:
-            UnreadableError: if there are no words, the human is not a person, a verdict is neither yes nor no, or a
-                score outside a reply is invalid.
+        A pair with the verdict "no" is left out, and True is returned. Raises UnreadableError if there are no words,
+        the human is not a person, a verdict is neither yes nor no, or a score outside a reply is invalid.
         """
+        place = self.place(origin)
         for key, value in pair.verdicts:
             if (verdict := verdict_of(value)) is None:
                 raise UnreadableError(place, key, describe_value(value), YES_OR_NO)
@@ -202,7 +205,7 @@ class Columns:
                 self._notes.add("denied", key)
                 return True
         if has_open_roles(pair):
-            self._deferred.append((place, image, pair, record, item, loose))
+            self._deferred.append((origin, pair))
             return True
         if ALTERNATIVES in pair.target and not self._notes.count("alternatives"):
             self._notes.set_examples("alternatives", pair.target.split(ALTERNATIVES))
@@ -216,7 +219,7 @@ class Columns:
             error = UnreadableError(place, "subject", quote(words.thing_relation), "a person")
             if not is_person(pair.target):
                 raise error
-            self._backward.append((error, image, pair, record, item))
+            self._backward.append((origin, pair, error))
             return True
         interactions = list(words.interactions)
         if words.unparsed:
@@ -227,9 +230,8 @@ class Columns:
         convention_name = _DEFAULT if stated is None else str(stated)
         for interaction in interactions:
             human, target = (pair.object, pair.human) if interaction.turned else (pair.human, pair.object)
-            score = self._score(place, interaction.score, pair, loose=loose)
-            self._add_row(interaction, convention_name, human.box.numbers, target.box.numbers, score)
-            self._places.extend((image, record, _NO_ITEM if item is None else item, loose))
+            score = self._score(place, interaction.score, pair, loose=origin.loose)
+            self._add_row(origin, interaction, convention_name, human.box.numbers, target.box.numbers, score)
         self._notes.add("denied", count=words.denied)
         self._notes.add("turned", count=any(interaction.turned for interaction in words.interactions))
         for phrase in words.doubtful:
@@ -246,19 +248,19 @@ class Columns:
         """
         undecided, self._deferred = self._deferred, []
         errors = []
-        pairs = assign_roles([pair for _, _, pair, *_ in undecided])
-        for (place, image, _, record, item, loose), pair in zip(undecided, pairs, strict=True):
+        pairs = assign_roles([pair for _, pair in undecided])
+        for (origin, _), pair in zip(undecided, pairs, strict=True):
             try:
-                self.add_pair(place, image, pair, record, item, loose=loose)
+                self.add_pair(origin, pair)
             except UnreadableError as unreadable:
                 errors.append(unreadable)
         backward, self._backward = self._backward, []
         if len(backward) < _ENOUGH or len(backward) * _MANY < len(self._words) // 3:
-            return [*errors, *(error for error, *_ in backward)]
+            return [*errors, *(error for *_, error in backward)]
         self._notes.add("exchanged", count=len(backward))
-        for error, image, pair, record, item in backward:
+        for origin, pair, _ in backward:
             swapped = pair._replace(human=pair.object, object=pair.human, subject=pair.target, target=pair.subject)
-            self.add_pair(error.place, image, swapped, record, item, loose=True)
+            self.add_pair(origin._replace(loose=True), swapped)
         return errors
 
     def rows(self) -> Rows:
@@ -268,7 +270,8 @@ class Columns:
         """
         unparsed = self._notes.examples("unparsed")
         verb, object_, convention = np.array(self._words, np.int64).reshape(-1, 3).T
-        image, record, item, loose = np.array(self._places, np.int64).reshape(-1, 4).T
+        origins = np.array(self._origins, np.int64).reshape(-1, 4)
+        image, _, _, loose = origins.T
         numbers = np.array(self._numbers, np.float64).reshape(-1, 9)
         boxes, score = numbers[:, :8], numbers[:, 8]
         if unparsed and sum(unparsed.values()) == len(numbers):
@@ -285,13 +288,6 @@ class Columns:
             scale_by_content(name, boxes[convention == i], sides[convention == i])
             for name, i in self._conventions.items()
         ]
-
-        def place(row: int) -> str:
-            name = self._source.record_name(int(record[row]))
-            return (
-                name if item[row] == _NO_ITEM else f"{name}, {'item' if loose[row] else 'interaction'} {item[row] + 1}"
-            )
-
         return Rows(
             images=list(self._images),
             image=image,
@@ -304,18 +300,21 @@ class Columns:
             score=score,
             sizes=np.array(self._sizes, np.float64).reshape(-1, 2),
             loose=loose.astype(bool) if loose.any() else None,
-            place=place,
+            place=lambda row: self.place(Origin(*origins[row].tolist())),
             conventions=names if len(names) > 1 else (),
             convention=convention if len(names) > 1 else None,
             fixed=[self._conventions[_UNIT]] if _UNIT in self._conventions else (),
         )
 
-    def _add_row(self, parsed: Interaction, convention: str, human: Numbers, target: Numbers, score: float) -> None:
+    def _add_row(
+        self, origin: Origin, parsed: Interaction, convention: str, human: Numbers, target: Numbers, score: float
+    ) -> None:
         verb, object_, _, phrase, _ = parsed
         known = self._verbs, self._objects, self._conventions
         words = (verb, object_, convention)
         self._words.extend([index.setdefault(word, len(index)) for index, word in zip(known, words, strict=True)])
         self._numbers.extend((*human, *target, score))
+        self._origins.extend(origin)
         if phrase:
             examples = self._notes.phrases.setdefault((verb, object_), [])
             if len(examples) < _EXAMPLES and phrase not in examples:

@@ -1,8 +1,7 @@
 """Look up the boxes of a reply to which its relations refer by a number, ID, name or label."""
 
 import re
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from shoe.predictions.field_names import meaning
 from shoe.predictions.vlm.box_marks import Entity, entity_of, is_person, numberless
@@ -16,22 +15,14 @@ _DEEPEST = 10
 _SHORTEST = 3
 
 
-@dataclass(frozen=True, slots=True)
-class _NamedEntity:
-    """An entity of a reply, as the target of references.
-
-    Attributes:
-        names: normalised names and IDs by which a reference finds the entity.
-        name: name by which a sentence mentions the entity; "" if there is none.
-        side: side of the list that contains the entity: "human", "object" or "".
-        place: index of the entity in this list.
-    """
+class _NamedEntity(NamedTuple):
+    """An entity of a reply, as the target of references."""
 
     entity: Entity
-    names: frozenset[str]
-    name: str
-    side: str
-    place: int
+    names: frozenset[str]  # normalised names and IDs by which a reference finds the entity
+    name: str  # name by which a sentence mentions the entity; "" if there is none
+    side: str  # side of the list that contains the entity: "human", "object" or ""
+    place: int  # index of the entity in this list
 
 
 class Pool:
@@ -173,7 +164,7 @@ class Pool:
         """Add the IDs in ``item``, the object of the last entity, to the names of this entity."""
         thing = self._entities[-1]
         ids = {_normalize(v) for key, v in item.items() if meaning(key).part == "id" and type(v) in (str, int)}
-        self._entities[-1] = replace(thing, names=thing.names | ids)
+        self._entities[-1] = thing._replace(names=thing.names | ids)
 
 
 def _with_words(boxes: Any, side: str, record: dict[Any, Any]) -> Any:

@@ -1,9 +1,10 @@
 """Sort the fields of one item of a reply by their content: boxes, words, references, and lists of further items."""
 
 import re
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
+
+import msgspec
 
 from shoe.core.io.tolerant import values_in
 from shoe.lexicon import text
@@ -37,49 +38,27 @@ class Verb(NamedTuple):
     score: Any = None
 
 
-@dataclass(slots=True)
-class Fields:
-    """Content of one JSON object (item) of a reply, sorted by meaning.
+class Fields(msgspec.Struct):
+    """Content of one JSON object (item) of a reply, sorted by meaning."""
 
-    Attributes:
-        entities: boxes of the item.
-        references: references to boxes elsewhere in the reply, keyed by side (human or object), or else by their key.
-        labels: words for the human and the object, keyed by side.
-        verbs: verbs as written.
-        phrase: a sentence or triplet as text; "" if there is none.
-        names: labels under keys that name no side (human or object).
-        texts: texts under unknown keys, in order.
-        keys_of: key of each text in ``names`` and ``texts``.
-        score: score as written; None if there is none.
-        children: lists and objects inside the item, with their keys.
-        outer_key: key of the item in the enclosing JSON object, if the key may be words for the interaction; else "".
-        list_key: key of the list that contains the item; "" if there is none.
-        points: whether the item has points instead of boxes.
-        empty_lists: keys with an empty list.
-        invalid_boxes: invalid values under keys of boxes, keyed by side.
-        invalid_word: key that should have a word as value, and its value; None if there is none.
-        verdicts: by key, values that say whether the interaction is present; see :func:`~.boxes.verdict_of`.
-        unread: values that are not used, by key.
-    """
-
-    entities: list[Entity] = field(default_factory=list)
-    references: dict[str, Any] = field(default_factory=dict)
-    labels: dict[str, str] = field(default_factory=dict)
-    verbs: list[Verb] = field(default_factory=list)
-    phrase: str = ""
-    names: list[str] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    keys_of: dict[str, str] = field(default_factory=dict)
-    score: Any = None
-    children: list[tuple[object, Any]] = field(default_factory=list)
-    outer_key: str = ""
-    list_key: str = ""
-    points: bool = False
-    empty_lists: list[str] = field(default_factory=list)
-    invalid_boxes: dict[str, Any] = field(default_factory=dict)
-    invalid_word: tuple[str, Any] | None = None
-    verdicts: dict[str, Any] = field(default_factory=dict)
-    unread: dict[str, Any] = field(default_factory=dict)
+    entities: list[Entity] = []  # boxes of the item
+    references: dict[str, Any] = {}  # references to boxes elsewhere in the reply, by side (human, object), or by key
+    labels: dict[str, str] = {}  # words for the human and the object, by side
+    verbs: list[Verb] = []  # verbs as written
+    phrase: str = ""  # a sentence or triplet as text
+    names: list[str] = []  # labels under keys that name no side (human or object)
+    texts: list[str] = []  # texts under unknown keys, in order
+    keys_of: dict[str, str] = {}  # key of each text in ``names`` and ``texts``
+    score: Any = None  # score as written
+    children: list[tuple[object, Any]] = []  # lists and objects inside the item, with their keys
+    outer_key: str = ""  # key of the item in the enclosing JSON object, if the key may be words for the interaction
+    list_key: str = ""  # key of the list that contains the item
+    points: bool = False  # whether the item has points instead of boxes
+    empty_lists: list[str] = []  # keys with an empty list
+    invalid_boxes: dict[str, Any] = {}  # invalid values under keys of boxes, by side
+    invalid_word: tuple[str, Any] | None = None  # key that should have a word as value, and its value
+    verdicts: dict[str, Any] = {}  # by key, values that say whether the interaction is present (boxes.verdict_of)
+    unread: dict[str, Any] = {}  # values that are not used, by key
 
     @property
     def label(self) -> str:
@@ -97,18 +76,19 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     fields = Fields()
     details = {k for k in verb_details(tuple(record)) if "secondary" not in str(k) or len(str(record[k]).split()) > 2}
     details |= unmapped(tuple(k for k, v in record.items() if v and isinstance(v[0] if type(v) is list else v, str)))
-    if left_out := [key for key in record if key in details or (is_denied(key) and verdict_of(record[key]) is None)]:
-        fields.unread |= {str(key): record[key] for key in left_out if record[key]}
-        record = {key: value for key, value in record.items() if key not in left_out}
+    left_out = {k: v for k, v in record.items() if k in details or (is_denied(k) and verdict_of(v) is None)}
+    fields.unread |= {str(key): value for key, value in left_out.items() if value}
+    record = {key: value for key, value in record.items() if key not in left_out}
     said = [key for key, value in record.items() if isinstance(value, str) and meaning(key).part in ("verb", "phrase")]
     for key in said if len(said) > 1 else ():  # {"relation": "none", "verb": "riding"}
         if text.names_no_action(text.tokens(text.plain(record[key]))):
             fields.verdicts[str(key)] = False
-    for key in [key for key, value in record.items() if isinstance(value, str) and _verdict(key, value) is not None]:
-        fields.verdicts[str(key)] = record[key] if verdict_of(record[key]) is not None else _verdict(key, record[key])
-        record = {other: value for other, value in record.items() if other != key}
-    if replaced := superseded(tuple(record)):
-        record = {key: value for key, value in record.items() if key not in replaced}
+    for key, value in [(key, value) for key, value in record.items() if isinstance(value, str)]:
+        if (verdict := _verdict(key, value)) is not None:
+            fields.verdicts[str(key)] = verdict if verdict_of(value) is None else value
+            del record[key]
+    for key in superseded(tuple(record)):
+        del record[key]
     corners = corners_in(record)
     fields.entities = [Entity(box, side) for side, box, _ in corners]
     corner_keys = {key for _, _, keys in corners for key in keys}

@@ -6,10 +6,11 @@ words of their own inherit those of the enclosing level.
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from typing import Any
+
+from msgspec.structs import replace
 
 from shoe.core.errors import printable
 from shoe.core.io.json import describe_value
@@ -55,20 +56,11 @@ def pair_of(fields: Fields) -> Pair:
     phrase = fields.phrase
     if not verbs and not phrase and not texts:
         phrase = fields.outer_key.replace("_", " ")
+    keys = tuple(fields.keys_of.get(text, "") for text in texts)
     return Pair(
-        human,
-        target,
-        numberless(subject),
-        numberless(thing),
-        tuple(verbs),
-        phrase,
-        tuple(texts),
-        fields.score,
-        is_relation,
-        fields.invalid_word,
-        tuple(fields.keys_of.get(text, "") for text in texts),
-        tuple(fields.verdicts.items()),
-    )
+        human, target, numberless(subject), numberless(thing), tuple(verbs), phrase, tuple(texts), fields.score,
+        is_relation, fields.invalid_word, keys, tuple(fields.verdicts.items()),
+    )  # fmt: skip
 
 
 def _opens_with_verb(outer_key: str, words: list[str]) -> bool:
@@ -205,7 +197,7 @@ class _Walker:
         if depth > _DEEPEST:
             return
         if isinstance(value, list):
-            if _is_flat(value):
+            if 8 < len(value) <= 11 and isinstance(value[8], str) and all(type(x) in (int, float) for x in value[:8]):
                 value = [value[:4], value[4:8], *value[8:]]
             if _is_row(value) or (len(value) == 2 and all(box_of(inner) is not None for inner in value)):
                 self._visit_item({str(i): inner for i, inner in enumerate(value)}, context, depth)
@@ -236,9 +228,7 @@ class _Walker:
             self.reading.says_none = True
             return
         # {"step1": [...], "step2": [...]}: versions of one list
-        versions = [
-            key for key, child in fields.children if _VERSION.fullmatch(str(key)) and _lists_interactions(child)
-        ]
+        versions = [k for k, child in fields.children if _VERSION.fullmatch(str(k)) and _lists_interactions(child)]
         fields.children = [each for each in fields.children if each[0] not in versions[:-1]]
         self.reading.replaced += len(versions) > 1
         # {"subject_id": 0, "predicate": "ride", "object_id": 1}, beside a list of boxes with these ids
@@ -465,10 +455,6 @@ def _is_row(value: list[Any]) -> bool:
     if not 3 <= len(value) <= 6 or not any(isinstance(inner, str) for inner in value):
         return False
     return all(isinstance(v, str | list | int | float) or entity_of(v, None, "") is not None for v in value)
-
-
-def _is_flat(value: list[Any]) -> bool:
-    return 8 < len(value) <= 11 and isinstance(value[8], str) and all(type(x) in (int, float) for x in value[:8])
 
 
 def _is_phrase(key: object) -> bool:

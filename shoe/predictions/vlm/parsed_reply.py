@@ -1,9 +1,9 @@
 """Content of a parsed reply: pairs of boxes with words, and items that are not valid interactions."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import msgspec
 
 from shoe.core.errors import InputError, printable
 from shoe.predictions.source import Source
@@ -30,42 +30,29 @@ class UnreadableError(Exception):
         return InputError(source.path, record=self.place, field=self.field, found=found, expected=expected, hint=hint)
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Reason why an item is not an interaction: the name of the invalid part, what was found, and what is expected."""
+class Problem(NamedTuple):
+    """Reason why an item is not an interaction."""
 
-    cause: str
+    cause: str  # name of the invalid part
     found: str
     expected: str
 
 
 class Pair(NamedTuple):
-    """Human box and object box in an item of a reply, with the words of the item.
-
-    Attributes:
-        subject, target: words for the human and the object; "" if there are none.
-        verbs: verbs as written.
-        phrase: a sentence or triplet as text; "" if there is none.
-        texts: texts under keys of the item whose meaning is unknown.
-        score: score as written.
-        is_relation: whether the reply calls ``human`` only "subject", so that it may be a thing.
-        invalid_word: key that should have a word as value, and its invalid value; None if there is none.
-        keys: keys of ``texts``; "" for a text without a key.
-        verdicts: (key, value) pairs that say whether the interaction is present.
-    """
+    """Human box and object box in an item of a reply, with the words of the item."""
 
     human: Entity
     object: Entity
-    subject: str
-    target: str
-    verbs: tuple[Verb, ...]
-    phrase: str
-    texts: tuple[str, ...] = ()
-    score: Any = None
-    is_relation: bool = False
-    invalid_word: tuple[str, Any] | None = None
-    keys: tuple[str, ...] = ()
-    verdicts: tuple[tuple[str, Any], ...] = ()
+    subject: str  # words for the human; "" if there are none
+    target: str  # words for the object; "" if there are none
+    verbs: tuple[Verb, ...]  # verbs as written
+    phrase: str  # a sentence or triplet as text; "" if there is none
+    texts: tuple[str, ...] = ()  # texts under keys of the item whose meaning is unknown
+    score: Any = None  # score as written
+    is_relation: bool = False  # whether the reply calls the human only "subject", so that it may be a thing
+    invalid_word: tuple[str, Any] | None = None  # key that should have a word as value, and its invalid value
+    keys: tuple[str, ...] = ()  # keys of the texts; "" for a text without a key
+    verdicts: tuple[tuple[str, Any], ...] = ()  # keys and values that say whether the interaction is present
 
     @property
     def has_words(self) -> bool:
@@ -73,47 +60,19 @@ class Pair(NamedTuple):
         return bool(self.verbs or self.phrase or self.texts)
 
 
-@dataclass(slots=True)
-class Reading:
-    """Interactions and problems in a reply.
+class Reading(msgspec.Struct):
+    """Interactions and problems in a reply."""
 
-    Attributes:
-        items: interactions, and problems of invalid items, in the order of the reply.
-        says_none: whether the reply has an empty list of interactions.
-        keys: keys of the JSON objects in the reply, in order (a dict used as an ordered set).
-        is_points: whether the reply has points instead of boxes.
-        single: number of items with only one box.
-        unread: keys and plain values that are not read.
-        joined: keys of lists of interactions that were joined because one object contains several of them.
-        replaced: number of JSON objects with several drafts of one list ("step1", "step2"), of which the last is used.
-    """
-
-    items: list[Pair | Problem] = field(default_factory=list)
-    says_none: bool = False
-    keys: dict[str, None] = field(default_factory=dict)
-    is_points: bool = False
-    single: int = 0
-    unread: list[tuple[str, Any]] = field(default_factory=list)
-    joined: list[str] = field(default_factory=list)
-    replaced: int = 0
+    items: list[Pair | Problem] = []  # interactions, and problems of invalid items, in the order of the reply
+    says_none: bool = False  # whether the reply has an empty list of interactions
+    keys: dict[str, None] = {}  # keys of the JSON objects in the reply, in order (a dict used as an ordered set)
+    is_points: bool = False  # whether the reply has points instead of boxes
+    single: int = 0  # number of items with only one box
+    unread: list[tuple[str, Any]] = []  # keys and plain values that are not read
+    joined: list[str] = []  # keys of lists of interactions that one object contains, and that were joined
+    replaced: int = 0  # number of JSON objects with drafts of one list ("step1", "step2"), of which the last is used
 
     @property
     def pairs(self) -> list[Pair]:
         """The elements of ``items`` that are interactions."""
         return [item for item in self.items if isinstance(item, Pair)]
-
-    @property
-    def problems(self) -> list[Problem]:
-        """The problems in ``items``."""
-        return [item for item in self.items if isinstance(item, Problem)]
-
-    def add(self, other: Reading) -> None:
-        """Add the items, keys, flags and counts read from another parsed value, such as a list, of the same reply."""
-        self.items += other.items
-        self.says_none |= other.says_none
-        self.keys.update(other.keys)
-        self.is_points |= other.is_points
-        self.single += other.single
-        self.unread += other.unread
-        self.joined += other.joined
-        self.replaced += other.replaced

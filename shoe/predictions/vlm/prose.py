@@ -3,10 +3,11 @@
 import csv
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
-from itertools import takewhile
+from itertools import product, takewhile
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from shoe.core.errors import quote
 from shoe.core.io.tolerant import values_in
@@ -27,7 +28,7 @@ from shoe.predictions.vlm.box_marks import (
 from shoe.predictions.vlm.boxes import Box, box_of, corners_in
 from shoe.predictions.vlm.denials import BOX_LIKE, REPLY, says_none
 from shoe.predictions.vlm.fields import Fields, Verb
-from shoe.predictions.vlm.items import interactions_in
+from shoe.predictions.vlm.items import interactions_in, pair_of
 from shoe.predictions.vlm.labels import labels_of_reply, stated_labels, take_confidence
 from shoe.predictions.vlm.pair_lines import LABELLED, LEAD, is_statement, rewrite_pair_lines, without_draft
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
@@ -218,8 +219,11 @@ def _read_sentence(marked: MarkedText, sentence: str, previous_people: list[int]
             reading.items.append(Problem("words", found, "one sentence per interaction"))
             continue
         for subjects, things, phrase, target in relations.relations:
-            people = previous_people if subjects is None else [marks[i] for i in subjects]
-            _add_pairs(marked, reading, people, [marks[i] for i in things], phrase, relations.score, target)
+            people, objects = (
+                previous_people if subjects is None else [marks[i] for i in subjects],
+                [marks[i] for i in things],
+            )
+            reading.items += _pairs_of_marks(marked.boxes, people, objects, phrase, target, relations.score)
         previous_people = previous_people if relations.people is None else [marks[i] for i in relations.people]
     return previous_people
 
@@ -235,7 +239,8 @@ def _statements(parts: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
     statements: list[tuple[int, str]] = []
     first, statement = 0, parts[0]
     for i in range(1, len(parts)):
-        head, end, lead = _split_at_last_end(parts[i]) if i < len(parts) - 1 else ("", "", "")
+        *_, end = [None, *_END.finditer(parts[i])] if i < len(parts) - 1 else (None,)
+        head, lead = (parts[i][: end.start()], parts[i][end.end() :]) if end else ("", parts[i])
         runs_on = i + 2 < len(parts) and _is_only_person(lead) and not _is_only_person(parts[i + 1])
         if parts[0].strip() and i - first > 1 and (end or runs_on):
             statements.append((first, statement + _MARKED + head))
@@ -243,12 +248,6 @@ def _statements(parts: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
         else:
             statement += _MARKED + parts[i]
     return (*statements, (first, statement))
-
-
-def _split_at_last_end(text: str) -> tuple[str, str, str]:
-    """Return the text before the last sentence end, the end itself (". "), and the rest; ("", "", text) if none."""
-    ends = list(_END.finditer(text))
-    return (text[: ends[-1].start()], ends[-1][0], text[ends[-1].end() :]) if ends else ("", "", text)
 
 
 def _is_only_person(words: str) -> bool:
@@ -259,18 +258,13 @@ def _is_only_person(words: str) -> bool:
 
 
 class _Relations(NamedTuple):
-    """Relations in a sentence. A mark (reference to a box) is given by its index among the marks of the sentence.
+    """Relations in a sentence. A mark (reference to a box) is given by its index among the marks of the sentence."""
 
-    Attributes:
-        relations: one tuple per relation: marks of the people (None: people of the preceding sentence), marks of the
-            thing, words for the interaction, and noun of the thing ("" if the words contain the noun).
-        people: marks of the people that the next sentence may refer to; None: the same people as before.
-        score: confidence as written; None if there is none.
-    """
-
+    # Per relation: marks of the people (None: people of the preceding sentence), marks of the thing, words for the
+    # interaction, and noun of the thing ("" if the words contain the noun).
     relations: tuple[tuple[tuple[int, ...] | None, tuple[int, ...], str, str], ...]
-    people: tuple[int, ...] | None
-    score: str | None
+    people: tuple[int, ...] | None  # marks of the people that the next sentence may refer to; None: as before
+    score: str | None  # confidence as written
 
 
 @lru_cache(1 << 14)
@@ -295,7 +289,8 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
         words = parts[0].split()
         if has_human and _PRONOUNS.intersection(word.lower() for word in words[:2]):
             return _Relations(((None, (0,), f"a person {' '.join(words[1:])}", ""),), None, value)
-        if has_human and not people and _is_gerund_clause(words):
+        is_clause = len(words) > 2 and words[0].lower().endswith("ing") and words[1].lower() in _AFTER_VERBS
+        if has_human and not people and is_clause:  # "holding a cup", not "washing machine"
             return _Relations(((None, (0,), f"a person {parts[0]}", ""),), None, value)
         return _Relations((), (0,) if people else None, value)
     if count > 2 and not people:
@@ -316,11 +311,6 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
         relations = tuple((subjects, (i,), text, noun) for i, noun in zip(objects, nouns, strict=True))
         return _Relations(relations, subjects, value)
     return _Relations(tuple((subjects, (i,), f"a person {_clause(parts[i])}", "") for i in objects), subjects, value)
-
-
-def _is_gerund_clause(words: list[str]) -> bool:
-    """Return whether words are a clause about a person in an earlier line: "holding a cup", not "washing machine"."""
-    return len(words) > 2 and words[0].lower().endswith("ing") and words[1].lower() in _AFTER_VERBS
 
 
 def _acting_people(people: tuple[int, ...], count: int) -> tuple[int, ...]:
@@ -345,40 +335,28 @@ def _clause(words: str) -> str:
     return re.sub(r"^[\s,;]*(?:and|while|also|then|as well as)?\s*", "", words, flags=re.I)
 
 
-def _add_pairs(
-    marked: MarkedText,
-    reading: Reading,
-    humans: list[int],
-    things: list[int],
-    phrase: str,
-    score: Any,
-    target: str = "",
-) -> None:
-    """Add pairs of human boxes and thing boxes, or a problem, to ``reading``; marks are given by number.
-
-    ``phrase`` are the words for the interaction, ``target`` is the noun of the thing ("" if the phrase contains it).
-    """
-    first = [box for mark in humans for box in marked.boxes[mark]]
-    second = [box for mark in things for box in marked.boxes[mark]]
-    pairs = _pair_boxes(first, second)
-    if pairs is None:
-        reading.items.append(Problem("pairs", f"{len(first)} human and {len(second)} object boxes", _COUNTS))
-        return
+def _pairs_of_marks(
+    boxes: list[list[Box]], humans: list[int], things: list[int], phrase: str, target: str, score: str | None
+) -> list[Pair | Problem]:
+    """Return the pairs of the boxes of marks, with the words ``phrase`` and the noun ``target`` of the thing or ""."""
+    first, second = ([box for mark in marks for box in boxes[mark]] for marks in (humans, things))
+    if isinstance(pairs := _pair_boxes(first, second), Problem):
+        return [pairs]
     words = _BRACKETS.sub(" ", phrase).strip(" .,:;-–—|/")
     if words[:1] + words[-1:] == "()":
         words = words[1:-1].strip(" .,:;-–—|/")
     if _DATA.search(phrase) or len(words) > _LONGEST:
-        reading.items.append(Problem("words", quote(words), "words for an interaction"))
-        return
-    for human, thing in pairs:
-        reading.items.append(Pair(Entity(human), Entity(thing), "", numberless(target), (), words, (), score))
+        return [Problem("words", quote(words), "words for an interaction")]
+    return [Pair(Entity(a), Entity(b), "", numberless(target), (), words, (), score) for a, b in pairs]
 
 
-def _pair_boxes(first: list[Box], second: list[Box]) -> list[tuple[Box, Box]] | None:
-    """Return pairs of boxes: by position for lists of equal length, all pairs if a list has one box; else None."""
+def _pair_boxes(first: list[Box], second: list[Box]) -> list[tuple[Box, Box]] | Problem:
+    """Return pairs of boxes: by position for lists of equal length, all pairs if a list has one box."""
     if len(first) == len(second):
         return list(zip(first, second, strict=True))
-    return [(one, other) for one in first for other in second] if 1 in (len(first), len(second)) else None
+    if 1 in (len(first), len(second)):
+        return [*product(first, second)]
+    return Problem("pairs", f"{len(first)} human and {len(second)} object boxes", _COUNTS)
 
 
 def _predicates(marked: MarkedText) -> Iterator[Pair | Problem]:
@@ -387,11 +365,11 @@ def _predicates(marked: MarkedText) -> Iterator[Pair | Problem]:
         for box in marked.boxes[int(match[2])]:
             labels.setdefault(box.numbers, match[1])
     for match in _PRED.finditer(marked.text):
-        first, second = (marked.boxes[int(mark)] for mark in (match[2], match[3]))
-        pairs = _pair_boxes(first, second)
-        if pairs is None:
-            yield Problem("pairs", f"{len(first)} human and {len(second)} object boxes", _COUNTS)
-        for human, thing in pairs or ():
+        pairs = _pair_boxes(*(marked.boxes[int(mark)] for mark in (match[2], match[3])))
+        if isinstance(pairs, Problem):
+            yield pairs
+            continue
+        for human, thing in pairs:
             subject, target = (numberless(labels.get(box.numbers, "")) for box in (human, thing))
             yield Pair(Entity(human), Entity(thing), subject, target, (Verb(match[1]),), "", is_relation=True)
 
@@ -544,10 +522,10 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
     marked = mark_boxes(text)
     boxes = [box for mark in marked.boxes for box in mark]
     if len(boxes) == 2 and (context.has_words or context.label):
-        return Reading([_bare_pair([Entity(box) for box in boxes], context)])
+        return Reading([pair_of(replace(context, entities=[Entity(box) for box in boxes], verdicts={}))])
     if not boxes and len(context.entities) == 2:
         lines = filter(is_statement, (LEAD.sub("", line) for line in text.split("\n")))
-        pairs = [_bare_pair(context.entities, context, line) for line in lines]
+        pairs = [pair_of(replace(context, verbs=[], phrase=line, names=[], verdicts={})) for line in lines]
         return Reading([pair for pair in pairs if not context.has_words or _is_clear(pair)])
     return interactions_of_sentences(marked)
 
@@ -557,20 +535,6 @@ def _is_clear(pair: Pair) -> bool:
     is_unsure = _UNSURE.search(text.plain(pair.phrase)) or not (" " in pair.phrase or can_be_verb(pair.phrase))
     words = None if is_unsure else parse_pair_words(pair)
     return words is not None and not words.doubtful and bool(words.interactions or words.denied)
-
-
-def _bare_pair(entities: list[Entity], context: Fields, phrase: str = "") -> Pair:
-    """Return the pair of two boxes. Its words are ``phrase``, or else the words of the record (``context``)."""
-    return Pair(
-        entities[0],
-        entities[1],
-        context.labels.get("human", "") or context.labels.get("subject", ""),
-        context.labels.get("object", ""),
-        () if phrase else tuple(context.verbs),
-        phrase or context.phrase or (context.label if not context.verbs else ""),
-        tuple(context.texts),
-        context.score,
-    )
 
 
 def _key_value_items(text: str) -> list[dict[str, Any]]:
@@ -603,7 +567,12 @@ def _key_value_items(text: str) -> list[dict[str, Any]]:
                     value = listed[1]
                 own = "" if info.side or info.part == "verb" else prefix  # "Person 1:" above "object_box: [...]"
                 fields.append((own + match["key"].strip(), value.strip().strip("\"'*` .")))
-    return [_drop_ambiguous_keys(item) for item in _group_items(fields)]
+    items = _group_items(fields)
+    for item in items:  # a single unknown key stays as the label of a box: "Cup: [...]"
+        unknown = [key for key in item if not (meaning(key).part or meaning(key).side or is_verdict(key))]
+        for key in unknown if len(unknown) > 1 else ():
+            del item[key]
+    return items
 
 
 def _plain_line(line: str) -> str:
@@ -618,12 +587,6 @@ def _side_and_box(match: re.Match[str]) -> str:
     is_certain = not part and (not words or (bool(side) and not is_legend))
     end = ";" if match["end"] else ""
     return f"{match['key']}: {words} {match['box']}{end}" if is_certain and is_label(words) else match[0]
-
-
-def _drop_ambiguous_keys(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an item without its unknown keys; a single unknown key stays as the label of a box: "Cup: [...]"."""
-    names = [key for key in item if not (meaning(key).part or meaning(key).side or is_verdict(key))]
-    return item if len(names) < 2 else {key: value for key, value in item.items() if key not in names}
 
 
 def _group_items(pairs: list[tuple[str, Any]]) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -16,7 +15,7 @@ from shoe.predictions.source import Source
 from shoe.predictions.vlm.answers import Answer, are_parts, best_answer, caption_interactions, context_fields
 from shoe.predictions.vlm.box_marks import has_points
 from shoe.predictions.vlm.boxes import box_of
-from shoe.predictions.vlm.collector import Columns
+from shoe.predictions.vlm.collector import NO_ITEM, Columns, Origin
 from shoe.predictions.vlm.denials import refuses, says_none
 from shoe.predictions.vlm.fields import Fields
 from shoe.predictions.vlm.images import contains_file_name, has_own_image, image_of, is_file_name, is_image_key, plain
@@ -123,19 +122,12 @@ def _truth_key(record: dict[Any, Any]) -> str:
     return next((str(key) for key in truth_keys if isinstance(record[key], str) or holds_box(record[key])), "")
 
 
-@dataclass(slots=True)
-class Record:
-    """One record of a file.
+class Record(msgspec.Struct):
+    """One record of a file."""
 
-    Attributes:
-        image: image name or ID as written; None if there is none.
-        answer: possible answers, and how their generation ended; None if the record contains interactions directly.
-        outer: fields of the record besides the answer.
-    """
-
-    image: Any
-    answer: Wrapper | None
-    outer: dict[Any, Any] = field(default_factory=dict)
+    image: Any  # image name or ID as written; None if there is none
+    answer: Wrapper | None  # possible answers; None if the record contains interactions directly
+    outer: dict[Any, Any] = {}  # fields of the record besides the answer
 
 
 def without_reference(record: dict[Any, Any]) -> dict[Any, Any]:
@@ -172,8 +164,7 @@ def parse_record(record: dict[Any, Any]) -> Record:
     for key in [*answer_keys, *chat_keys]:
         wrapper = open_wrapper(record[key])
         if wrapper.answers or wrapper.error:
-            rest = open_other_keys(record, record)
-            wrapper.is_cut, wrapper.error = wrapper.is_cut or rest.is_cut, wrapper.error or rest.error
+            wrapper.add_ending(open_other_keys(record, record))
             return Record(image, wrapper, {k: value for k, value in record.items() if k not in (key, *chat_keys)})
     if has_pair and any(record[key] is None for key in answer_keys):
         return Record(image, Wrapper([None]), {key: value for key, value in record.items() if key not in answer_keys})
@@ -330,28 +321,27 @@ class Reader:
         self._columns = Columns(source)
         self._tally = Tally(source.notes)
         self._images_with_reply: list[int] = []
-        self._earlier: list[tuple[Answer, list[Answer], str, int, int, dict[Any, Any], str]] = []  # of chats
+        self._chats: list[tuple[list[Answer], Answer, Origin, dict[Any, Any], str]] = []  # earlier and last answers
         self._outer = ReadNotes()  # of keys beside replies: most are metadata, but a verdict has two values
 
     def add(self, number: int, record: Any) -> None:
         """Add a record's interactions, or count an unreadable reply; UnreadableError if the record is invalid."""
         if self._add_standard(record, number):
             return
-        place = self._source.record_name(number)
         if not isinstance(record, dict):
-            raise UnreadableError(place, None, describe_value(record), "an object")
+            raise UnreadableError(self._source.record_name(number), None, describe_value(record), "an object")
         record = without_reference(record)
         parsed_record = parse_record(record)
         if image_parts := records_by_image(parsed_record):
             for part in image_parts:
                 self.add(number, part)
             return
-        image = self._columns.image(number, parsed_record.image, record)
+        origin = Origin(self._columns.image(number, parsed_record.image, record), number)
         outer = {key: value for key, value in parsed_record.outer.items() if meaning(key).part != "image"}
         if parsed_record.answer is None:
-            self._add_structured(place, image, outer, number)
+            self._add_structured(origin, outer)
         else:
-            self._add_reply(place, image, parsed_record.answer, context_fields(outer), number, record)
+            self._add_reply(origin, parsed_record.answer, context_fields(outer), record)
 
     def rows(self) -> Rows:
         """Return the collected rows. Raises InputError if most replies are unreadable, or no phrase can be parsed."""
@@ -373,46 +363,43 @@ class Reader:
         is_marked = any(split_verdict(word)[1] is not None or split_label(word)[0] != word for word in words)
         if " and " in plain.verb or plain.score != plain.score or is_marked:  # a NaN is counted as unread
             return False
-        image = self._columns.image(number, plain.image, record)
-        self._columns.add_plain(image, plain.verb, plain.object, plain.score, plain.human_box, plain.object_box, number)
+        origin = Origin(self._columns.image(number, plain.image, record), number, loose=False)
+        self._columns.add_plain(origin, plain.verb, plain.object, plain.score, plain.human_box, plain.object_box)
         return True
 
-    def _add_structured(self, place: str, image: int, item: dict[Any, Any], number: int) -> None:
+    def _add_structured(self, origin: Origin, item: dict[Any, Any]) -> None:
         """Add a record without a reply. Raises UnreadableError if it is a single, unreadable interaction."""
         reading = interactions_in([item])
         if any(isinstance(value, list) and value and isinstance(value[0], dict) for value in item.values()):
-            self._images_with_reply.append(image)
+            self._images_with_reply.append(origin.image)
             self._notes.replies += 1
-            self._add_answer(place, image, Answer(item, reading, Reply([item], [item])), number, item)
+            self._add_answer(origin, Answer(item, reading, Reply([item], [item])), item)
             return
-        if reading.problems:
-            problem = reading.problems[0]
-            raise UnreadableError(place, problem.cause, problem.found, problem.expected)
-        if not reading.pairs and not reading.says_none:
+        place, pairs = self._source.record_name(origin.record), reading.pairs
+        for problem in reading.items:
+            if isinstance(problem, Problem):
+                raise UnreadableError(place, *problem)
+        if not pairs and not reading.says_none:
             found = ", ".join(map(quote, list(reading.keys)[:_MOST_KEYS])) or "no known key"
             raise UnreadableError(place, None, found, "an interaction: two boxes, and words for the action")
         for key, value in reading.unread:
             self._notes.add_unread(key, [value])
-        is_single = len(reading.pairs) == 1
-        for i, pair in enumerate(reading.pairs):
-            where = place if is_single else f"{place}: interaction {i + 1}"
-            self._columns.add_pair(where, image, pair, number, None if is_single else i, loose=False)
+        for i, pair in enumerate(pairs):
+            self._columns.add_pair(origin._replace(item=i if len(pairs) > 1 else NO_ITEM, loose=False), pair)
 
-    def _add_reply(
-        self, place: str, image: int, wrapper: Wrapper, context: Fields, number: int, record: dict[Any, Any]
-    ) -> None:
+    def _add_reply(self, origin: Origin, wrapper: Wrapper, context: Fields, record: dict[Any, Any]) -> None:
         self._notes.replies += 1
         verdicts = [*verdicts_in(wrapper.answers[-1])] if wrapper.answers and context.has_words else []
         if len(verdicts) == 1 and len(context.entities) > 1:  # the answer to a yes/no question
-            pair = pair_of(context)._replace(verdicts=(("", verdicts[0]),))
-            self._columns.add_pair(place, image, pair, number, None, loose=True)
+            self._columns.add_pair(origin, pair_of(context)._replace(verdicts=(("", verdicts[0]),)))
             return
         texts = {context.keys_of[text]: text for text in context.texts}
         for key, value in (texts | context.unread | context.verdicts).items():
             self._outer.add_unread(key, [value])
         self._notes.add("cut_off", count=wrapper.is_cut)
         self._notes.add("several_answers", count=wrapper.choices > 0)
-        self._images_with_reply.append(image)
+        self._images_with_reply.append(origin.image)
+        place = self._source.record_name(origin.record)
         if not wrapper.answers:
             self._tally.add_failed(place, wrapper.error)
             return
@@ -427,15 +414,15 @@ class Reader:
             from_caption = caption_interactions(answer.raw, record)
             answer = answer._replace(reading=from_caption) if from_caption.pairs else answer
         if earlier := [each for raw in wrapper.earlier if (each := best_answer([raw], context)).reading.pairs]:
-            self._earlier.append((answer, earlier, place, image, number, record, wrapper.error))
+            self._chats.append((earlier, answer, origin, record, wrapper.error))
         else:
-            self._add_answer(place, image, answer, number, record, wrapper.error)
+            self._add_answer(origin, answer, record, wrapper.error)
 
     def _add_chats(self) -> None:
         """Add the last turn with interactions of each chat, or all about different boxes; others may be examples."""
-        turns = {(str(turn.raw), image) for _, earlier, _, image, *_ in self._earlier for turn in earlier}
+        turns = {(str(turn.raw), origin.image) for earlier, _, origin, *_ in self._chats for turn in earlier}
         images = Counter(text for text, _ in turns)
-        for answer, earlier, place, image, number, record, error in self._earlier:
+        for earlier, answer, origin, record, error in self._chats:
             own = [turn for turn in earlier if images[str(turn.raw)] == 1]
             own += [answer] if answer.reading.pairs or not own else []
             if len(own) > 1 and are_parts([turn.reading.pairs for turn in own]):
@@ -444,13 +431,12 @@ class Reader:
                 self._notes.add("earlier_turns", count=any(turn.reading.pairs != own[-1].reading.pairs for turn in own))
                 own = own[-1:]
             for turn in own:
-                self._add_answer(place, image, turn, number, record, error)
+                self._add_answer(origin, turn, record, error)
 
-    def _add_answer(
-        self, place: str, image: int, answer: Answer, number: int, record: dict[Any, Any], error: str = ""
-    ) -> None:
+    def _add_answer(self, origin: Origin, answer: Answer, record: dict[Any, Any], error: str = "") -> None:
         """Add the interactions of an answer; leave out and count unreadable items."""
         left_out, denied, has_pair = self._notes.count("left_out"), self._notes.count("denied"), False
+        place = self._source.record_name(origin.record)
         self._notes.add("several_answers", count=answer.others > 0 or answer.reading.replaced > 0)
         self._notes.add("fixed", count=answer.reply.damaged)
         self._notes.add("drafts", count=answer.reply.drafts > 0)
@@ -459,11 +445,10 @@ class Reader:
         for key in answer.reading.joined:
             self._notes.add("joined", key)
         for i, item in enumerate(answer.reading.items):
-            where = f"{place}, item {i + 1}"
             try:
                 if isinstance(item, Problem):
-                    raise UnreadableError(where, item.cause, item.found, item.expected)
-                has_pair |= self._columns.add_pair(where, image, item, number, i, loose=True)
+                    raise UnreadableError(self._columns.place(origin._replace(item=i)), *item)
+                has_pair |= self._columns.add_pair(origin._replace(item=i), item)
             except UnreadableError as unreadable:
                 self._tally.leave_out(unreadable)
         if answer.reply.lost:

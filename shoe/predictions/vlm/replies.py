@@ -7,11 +7,11 @@ text by a tolerant parser that never fails and counts the items that it could no
 import html
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from shoe.core.io.json import repeated_key
 from shoe.core.io.tolerant import FoundObject, values_in
@@ -55,29 +55,17 @@ _ESCAPED_LINE = re.compile(r"[\[{,]\\n\s*[\[{\"'\d]")
 _TYPOGRAPHIC = str.maketrans("“”„‟，：；【】", '"""",:;[]', "\u200b\u200c\u200d\u2060\ufeff")
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """Content of one reply.
+class Reply(msgspec.Struct, frozen=True):
+    """Content of one reply."""
 
-    Attributes:
-        values: parsed values of the answer, without skipped drafts.
-        pool: all parsed values, in which references to boxes are looked up.
-        text: the answer without reasoning.
-        fixed: whether ``values`` were found by a search in text; False for one valid JSON value, also in a code fence.
-        damaged: whether one of ``values`` is invalid JSON, of which only complete parts were read.
-        lost: number of incomplete items, which were not read.
-        drafts: number of skipped drafts: values with interactions before the last one.
-        says_none: whether the text states that there are no interactions.
-    """
-
-    values: list[Any] = field(default_factory=list)
-    pool: list[Any] = field(default_factory=list)
-    text: str = ""
-    fixed: bool = False
-    damaged: bool = False
-    lost: int = 0
-    drafts: int = 0
-    says_none: bool = False
+    values: list[Any] = []  # parsed values of the answer, without skipped drafts
+    pool: list[Any] = []  # all parsed values, in which references to boxes are looked up
+    text: str = ""  # the answer without reasoning
+    fixed: bool = False  # whether the values were found by a search in text, not as one JSON value (perhaps in a fence)
+    damaged: bool = False  # whether one of the values is invalid JSON, of which only complete parts were read
+    lost: int = 0  # number of incomplete items, which were not read
+    drafts: int = 0  # number of skipped drafts: values with interactions before the last one
+    says_none: bool = False  # whether the text states that there are no interactions
 
 
 def reply_of(text: str, count: Callable[[Any, list[Any]], int]) -> Reply:
@@ -216,25 +204,20 @@ _BLOCK_KEYS = {"type", "text", "functionCall", "function", "thought"}
 _ERROR_NAMES = ("code", "type", "status", "reason", "message", "error")
 
 
-@dataclass(slots=True)
-class Wrapper:
-    """Possible answers in a record or API response, and how the generation ended.
+class Wrapper(msgspec.Struct):
+    """Possible answers in a record or API response, and how the generation ended."""
 
-    Attributes:
-        answers: texts and structures that may be the answer, the most likely last.
-        earlier: answers of the model in earlier turns of the chat.
-        choices: number of choices (sampled answers) after the first choice with an answer, which are ignored.
-        is_cut: whether the model stopped at its length limit.
-        error: name of the error that the record has instead of an answer; "" if there is none.
-        reason: finish reason; "" if unknown.
-    """
+    answers: list[Any] = []  # texts and structures that may be the answer, the most likely last
+    earlier: list[Any] = []  # answers of the model in earlier turns of the chat
+    choices: int = 0  # number of choices (sampled answers) after the first choice with an answer, which are ignored
+    is_cut: bool = False  # whether the model stopped at its length limit
+    error: str = ""  # name of the error that the record has instead of an answer
+    reason: str = ""  # finish reason; "" if unknown
 
-    answers: list[Any] = field(default_factory=list)
-    earlier: list[Any] = field(default_factory=list)
-    choices: int = 0
-    is_cut: bool = False
-    error: str = ""
-    reason: str = ""
+    def add_ending(self, other: "Wrapper") -> None:
+        """Add whether another wrapper was cut, and its error and finish reason unless this wrapper has its own."""
+        self.is_cut |= other.is_cut
+        self.error, self.reason = self.error or other.error, self.reason or other.reason
 
 
 def open_wrapper(node: Any) -> Wrapper:
@@ -366,8 +349,8 @@ def _open_first(choices: list[dict[Any, Any]], wrapper: Wrapper, depth: int) -> 
         _open(choice, inner, depth)
         if inner.answers or i == len(choices) - 1:
             wrapper.answers += inner.answers
-            wrapper.is_cut, wrapper.error = wrapper.is_cut or inner.is_cut, wrapper.error or inner.error
-            wrapper.reason, wrapper.choices = wrapper.reason or inner.reason, wrapper.choices + len(choices) - 1 - i
+            wrapper.add_ending(inner)
+            wrapper.choices += len(choices) - 1 - i
             return
 
 
@@ -378,7 +361,7 @@ def _open_blocks(blocks: list[dict[Any, Any]], wrapper: Wrapper, depth: int) -> 
     for block in blocks:
         inner = Wrapper()
         _open(block, inner, depth)
-        wrapper.is_cut, wrapper.error = wrapper.is_cut or inner.is_cut, wrapper.error or inner.error
+        wrapper.add_ending(inner)
         is_call = _type(block) in CALLS or not {"function", "functionCall"}.isdisjoint(block)
         (calls if is_call else texts).extend(inner.answers)
     for parts in (texts, calls):

@@ -20,34 +20,23 @@ _PARTICLES = text.PREPOSITIONS | text.PARTICLES
 
 
 class Interaction(NamedTuple):
-    """Verb, object and score (as written) of a pair; ``phrase`` is the text that was split into the words, or "".
-
-    ``turned`` is True if the second box is the human box: "bench, being used by, person", "child, held by, woman".
-    """
+    """Verb, object and score (as written) of a pair."""
 
     verb: str
     object: str
     score: Any
-    phrase: str = ""
-    turned: bool = False
+    phrase: str = ""  # text that was split into the words
+    turned: bool = False  # whether the second box is the human box: "bench, used by, person", "child, held by, woman"
 
 
 class Words(NamedTuple):
-    """Interactions in the words of a pair.
+    """Interactions in the words of a pair."""
 
-    Attributes:
-        interactions: the interactions; empty if the words name none or could not be parsed.
-        unparsed: the phrase without a recognised verb and object; "" if there is none.
-        thing_relation: the relation as text if its subject is a thing ("cup on table"), not "cup held by man"; else "".
-        doubtful: phrases whose split may be wrong, with the resulting verb and object.
-        denied: number of interactions that the words deny ("not riding", "❌ riding"), which are left out.
-    """
-
-    interactions: tuple[Interaction, ...] = ()
-    unparsed: str = ""
-    thing_relation: str = ""
-    doubtful: tuple[str, ...] = ()
-    denied: int = 0
+    interactions: tuple[Interaction, ...] = ()  # empty if the words name none or could not be parsed
+    unparsed: str = ""  # the phrase without a recognised verb and object
+    thing_relation: str = ""  # relation as text if its subject is a thing ("cup on table"), not "cup held by man"
+    doubtful: tuple[str, ...] = ()  # phrases whose split may be wrong, with the resulting verb and object
+    denied: int = 0  # number of interactions that the words deny ("not riding", "❌ riding"), which are left out
 
 
 class _ParsedWords(NamedTuple):
