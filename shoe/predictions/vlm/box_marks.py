@@ -145,6 +145,8 @@ def grounded_caption(value: Any) -> MarkedText | None:
     This output is a caption and a list of entities. An entity is a list of its words, their span in the caption, and
     its boxes: ["a man", [0, 5], [[0.1, 0.2, 0.5, 0.9]]].
     """
+    if not isinstance(value, list) or len(value) != 2:
+        return None  # most values, without the time of an exception
     try:
         caption, entities = msgspec.convert(value, tuple[str, list[tuple[Any, tuple[int, int], list[Any]]]])
     except msgspec.ValidationError:
@@ -285,13 +287,14 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
         for name, inner in value.items():
             if not (holds_more and isinstance(inner, list)) and _describes_interaction(name, inner):
                 return None
+    fields = value.items() if isinstance(value, dict) else ()
+    texts = {name: inner[0] if isinstance(inner, list) and len(inner) == 1 else inner for name, inner in fields}
+    labels = {name: inner for name, inner in texts.items() if isinstance(inner, str)}
     box = box_of(value, key)
     if box is not None:
-        fields = value.items() if isinstance(value, dict) else ()
-        single = ((name, v[0] if _is_single_item(v) else v) for name, v in fields)
-        words = (v for name, v in single if isinstance(v, str) and meaning(name).part in ("label", "phrase"))
-        names = [word for word in words if number_of(word) is None]
-        return Entity(box, side, names[0] if names else "", _as_label(key))
+        names = [name for name in labels if meaning(name).part in ("label", "phrase")]
+        label = next((labels[name] for name in names if number_of(labels[name]) is None), "")
+        return Entity(box, side, label, _as_label(key))
     if isinstance(value, str):
         return _labelled(value, key, side)
     if not isinstance(value, dict):
@@ -305,8 +308,7 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
     if len(boxes) != 1:
         return None
     name, box = boxes[0]
-    texts = {key: inner[0] if _is_single_item(inner) else inner for key, inner in value.items() if key != name}
-    labels = {name: inner for name, inner in texts.items() if isinstance(inner, str)}
+    labels.pop(name, None)
     order = {k: (_KINDS.get(meaning(k).part, 2), _NUMBERING.search(v) is not None, rank(k)) for k, v in labels.items()}
     ranked = sorted(labels, key=order.__getitem__)
     label = next((labels[name] for name in ranked if meaning(name).part != "id"), "")
@@ -322,10 +324,6 @@ def _in_pixels(boxes: list[tuple[object, Box]]) -> list[tuple[object, Box]]:
     plain = {tuple(word for word in meaning(name).words if word not in _UNITS) for name, _ in boxes}
     relative = [not _RELATIVE.isdisjoint(meaning(name).words) for name, _ in boxes]
     return [boxes[relative.index(False)]] if len(plain) == 1 and any(relative) and not all(relative) else boxes
-
-
-def _is_single_item(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 1
 
 
 def _describes_interaction(key: object, value: Any) -> bool:

@@ -76,9 +76,10 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     fields = Fields()
     details = {k for k in verb_details(tuple(record)) if "secondary" not in str(k) or len(str(record[k]).split()) > 2}
     details |= unmapped(tuple(k for k, v in record.items() if v and isinstance(v[0] if type(v) is list else v, str)))
-    left_out = {k: v for k, v in record.items() if k in details or (is_denied(k) and verdict_of(v) is None)}
-    fields.unread |= {str(key): value for key, value in left_out.items() if value}
-    record = {key: value for key, value in record.items() if key not in left_out}
+    record = dict(record)
+    for key in [key for key in record if key in details or (is_denied(key) and verdict_of(record[key]) is None)]:
+        if value := record.pop(key):
+            fields.unread[str(key)] = value
     said = [key for key, value in record.items() if isinstance(value, str) and meaning(key).part in ("verb", "phrase")]
     for key in said if len(said) > 1 else ():  # {"relation": "none", "verb": "riding"}
         if text.names_no_action(text.tokens(text.plain(record[key]))):
