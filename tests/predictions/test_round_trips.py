@@ -18,8 +18,7 @@ from shoe.lexicon import text
 from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
 from shoe.predictions.formats.registry import FORMATS, NATIVE
 from shoe.predictions.vlm.collector import are_percent
-from shoe.predictions.vlm.labels import split_label
-from shoe.predictions.vlm.verdicts import split_verdict
+from shoe.predictions.vlm.markup import split_label, split_verdict
 from tests.errors import input_error
 from tests.predictions import samples
 from tests.predictions.reading import boxes, read_lines, words, write_lines

@@ -13,7 +13,7 @@ from shoe.predictions.vlm.box_marks import MARK, MarkedText, entity_of, grounded
 from shoe.predictions.vlm.boxes import Box
 from shoe.predictions.vlm.fields import Fields, fields_of, rows_of
 from shoe.predictions.vlm.items import interactions_in
-from shoe.predictions.vlm.labels import CONFIDENCE
+from shoe.predictions.vlm.markup import CONFIDENCE
 from shoe.predictions.vlm.parsed_reply import Pair, Reading
 from shoe.predictions.vlm.prose import interactions_of_sentences, interactions_of_text
 from shoe.predictions.vlm.replies import Reply, answer_of, open_wrapper, reply_of

@@ -51,10 +51,7 @@ def _reader(
 
 
 def _read_kosmos(match: re.Match[str]) -> list[Box]:
-    """Parse boxes, each given by two cells of a 32 x 32 grid.
-
-    The corners of a box are the centres of the cells, or the outer edges if both cells are in one row or column.
-    """
+    """Parse boxes of two cells of a 32 x 32 grid: between centres, or outer edges if in one row or column."""
     cells = [int(number) for number in re.findall(r"\d+", match[0])]
     boxes = []
     for first, last in zip(cells[::2], cells[1::2], strict=False):
@@ -274,12 +271,9 @@ def numberless(label: str) -> str:
 
 
 def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -> Entity | None:
-    """Parse a box, or a JSON object with one box and its label; return None for other values.
+    """Parse a box, or a JSON object with one box and its label, under a key; return None for other values.
 
-    Args:
-        key: key of the value.
-        side: "human", "subject" or "object"; "" if unknown.
-        holds_more: whether a JSON object that also contains a list, such as the interactions of a person, is accepted.
+    With ``holds_more``, a JSON object that also contains a list, such as the interactions of a person, is accepted.
     """
     if type(value) not in (str, list, dict):
         return None

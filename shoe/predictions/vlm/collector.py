@@ -39,7 +39,13 @@ def assign_roles(pairs: Sequence[Pair]) -> list[Pair]:
         for key, each in zip(pair.keys, pair.texts, strict=True):
             columns[key].add(each)
     roles = {keys: _roles(columns) for keys, columns in texts.items()}
-    return [_with_roles(pair, *roles[frozenset(pair.keys)]) for pair in pairs]
+    assigned = []
+    for pair in pairs:
+        subject, verb, target = roles[frozenset(pair.keys)]
+        words = dict(zip(pair.keys, pair.texts, strict=True))
+        names = {"subject": pair.subject or words.get(subject, ""), "target": pair.target or words.get(target, "")}
+        assigned.append(pair._replace(**names, verbs=(Verb(words[verb]),), texts=(), keys=()))
+    return assigned
 
 
 def _roles(columns: dict[str, set[str]]) -> tuple[str, str, str]:
@@ -49,12 +55,6 @@ def _roles(columns: dict[str, set[str]]) -> tuple[str, str, str]:
     likeness = {key: sum(map(verb_likeness, texts)) / len(texts) for key, texts in columns.items() if key != subject}
     verb = max(likeness, key=lambda key: likeness[key])
     return subject, verb, min((key for key in likeness if key != verb), key=lambda key: likeness[key], default="")
-
-
-def _with_roles(pair: Pair, subject_key: str, verb_key: str, target_key: str) -> Pair:
-    words = dict(zip(pair.keys, pair.texts, strict=True))
-    subject, target = pair.subject or words.get(subject_key, ""), pair.target or words.get(target_key, "")
-    return pair._replace(subject=subject, target=target, verbs=(Verb(words[verb_key]),), texts=(), keys=())
 
 
 _UNIT, _THOUSAND, _LAST, _Y_FIRST, _DEFAULT = "unit", "thousand", 1000, "yxyx", "xyxy"
@@ -67,8 +67,8 @@ def scale_by_content(convention: str, boxes: Floats, sides: Floats) -> str:
     """Return ``convention``; if it says thousandths, but the numbers contradict this, with fractions or pixels instead.
 
     The numbers are fractions if all are at most 1. They are pixels if at least 2 % of the pairs exceed 1000, or nearly
-    all pairs in small images lie inside the image. ``convention`` is a convention name, ``boxes`` are the (n, 8)
-    numbers of human and object box, and ``sides`` the (n, 2) image widths and heights, 0 if unknown.
+    all pairs in small images lie inside the image. ``boxes`` are the (n, 8) numbers of human and object box, and
+    ``sides`` the (n, 2) image widths and heights, 0 if unknown.
     """
     words = convention.split(",")
     if _THOUSAND not in words or not len(boxes):
@@ -94,8 +94,7 @@ def score_of(value: Any) -> tuple[float | None, str]:
     """Return a score (NaN if absent, None if unreadable) and its notation: "%", "/", a word ("high"), or else ""."""
     if value is None or value == "":
         return np.nan, ""
-    number = number_of(value)
-    if number is not None:
+    if (number := number_of(value)) is not None:
         return (number if number == number and abs(number) < 1e300 else None), ""
     if isinstance(value, list) and len(value) == 1:
         return score_of(value[0])
@@ -284,10 +283,8 @@ class Columns:
         images = zip(self._images, self._sizes, strict=True)
         sizes = [size if size != _NO_SIZE else known.get(name, size) for name, size in images]
         sides = np.array(sizes, np.float64).reshape(-1, 2)[image]
-        names = [
-            scale_by_content(name, boxes[convention == i], sides[convention == i])
-            for name, i in self._conventions.items()
-        ]
+        each = ((name, convention == i) for name, i in self._conventions.items())
+        names = [scale_by_content(name, boxes[rows], sides[rows]) for name, rows in each]
         return Rows(
             images=list(self._images),
             image=image,
@@ -310,9 +307,8 @@ class Columns:
         self, origin: Origin, parsed: Interaction, convention: str, human: Numbers, target: Numbers, score: float
     ) -> None:
         verb, object_, _, phrase, _ = parsed
-        known = self._verbs, self._objects, self._conventions
-        words = (verb, object_, convention)
-        self._words.extend([index.setdefault(word, len(index)) for index, word in zip(known, words, strict=True)])
+        words = ((self._verbs, verb), (self._objects, object_), (self._conventions, convention))
+        self._words.extend([index.setdefault(word, len(index)) for index, word in words])
         self._numbers.extend((*human, *target, score))
         self._origins.extend(origin)
         if phrase:

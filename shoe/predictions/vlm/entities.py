@@ -57,8 +57,7 @@ class Pool:
 
     def set_index_base(self, numbers: list[tuple[str, int]]) -> None:
         """Set the index of first entities, given (side, index) of references: 1 if none is 0 and one is the length."""
-        counts = {side: len(self._listed(side)) for side in {side for side, _ in numbers}}
-        beyond = [number - counts[side] for side, number in numbers]
+        beyond = [number - len(self._listed(side)) for side, number in numbers]
         self.index_base = int(max(beyond, default=1) == 0 and all(number for _, number in numbers))
 
     def find(self, reference: Any, side: str) -> Entity | None:
@@ -67,23 +66,20 @@ class Pool:
             inner = [value for key, value in reference.items() if meaning(key).part == "id"]
             inner += [value for key, value in reference.items() if isinstance(value, str)]
             return next((found for value in inner if (found := self.find(value, side))), None)
-        named = self._prefer_side(self._by_name.get(_normalize(reference), []), side)
+        named = self._by_name.get(_normalize(reference), [])
+        of_side = [thing for thing in named if side and thing.side == _CANONICAL_SIDE.get(side, side)]
+        named = of_side if len(of_side) == 1 else named
         if len(named) == 1:
             return named[0].entity._replace(side=side)
         if type(reference) is float and reference.is_integer():
             reference = int(reference)
         if type(reference) is int or (isinstance(reference, str) and reference.strip().isdigit()):
             index = int(reference) - self.index_base
-            if len(of_side := self._listed(side)) < len(self._entities):
-                return next((thing.entity._replace(side=side) for thing in of_side if thing.place == index), None)
+            if len(listed := self._listed(side)) < len(self._entities):
+                return next((thing.entity._replace(side=side) for thing in listed if thing.place == index), None)
             is_numbered = self._lists == 1 and 0 <= index < len(self._entities)
             return self._entities[index].entity._replace(side=side) if is_numbered else None
         return self._find_by_label(reference, side) if isinstance(reference, str) else None
-
-    def _prefer_side(self, candidates: list[_NamedEntity], side: str) -> list[_NamedEntity]:
-        """Return the candidate in the list of a side if there is exactly one such candidate; else all candidates."""
-        of_side = [thing for thing in candidates if side and thing.side == _CANONICAL_SIDE.get(side, side)]
-        return of_side if len(candidates) > 1 and len(of_side) == 1 else candidates
 
     def mentions(self, text: str) -> tuple[list[Entity], str]:
         """Return the entities named in a text, cut to 500 characters, and the text with labels in place of names."""
@@ -129,7 +125,8 @@ class Pool:
             rows = rows_of(value)
             if rows:
                 self._collect(rows, depth + 1)
-            candidates = {} if rows else {key: inner for key, inner in value.items() if not _is_list_of_lists(inner)}
+            is_nested = {k for k, v in value.items() if isinstance(v, list) and any(isinstance(x, list) for x in v)}
+            candidates = {} if rows else {k: v for k, v in value.items() if k not in is_nested}
             named = {k: e for k, v in candidates.items() if (e := entity_of(v, k, "", holds_more=True))}
             if (named and len(named) == len(value)) or len(named) > 1:
                 self._lists += 1
@@ -178,10 +175,6 @@ def _with_words(boxes: Any, side: str, record: dict[Any, Any]) -> Any:
         if len(inner) == len(boxes) and all(isinstance(word, str) and box_of(word) is None for word in inner)
     )
     return [[word, box] for word, box in zip(found, boxes, strict=True)] if (found := next(words, None)) else boxes
-
-
-def _is_list_of_lists(value: Any) -> bool:
-    return isinstance(value, list) and any(isinstance(inner, list) for inner in value)
 
 
 def _word_in(name: Any) -> str:

@@ -22,7 +22,7 @@ from shoe.predictions.field_names import (
 )
 from shoe.predictions.vlm.box_marks import Entity, can_be_verb, entity_of, is_person, verb_likeness, words_of_boxes
 from shoe.predictions.vlm.boxes import box_of, corners_in, number_of, verdict_of
-from shoe.predictions.vlm.verdicts import split_verdict, verdicts_in
+from shoe.predictions.vlm.markup import split_verdict, verdicts_in
 
 _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}
 _NUMBERED = {"hoi", "verb", "action", "interaction", "predicate", "relation"}

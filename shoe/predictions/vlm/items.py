@@ -7,7 +7,6 @@ words of their own inherit those of the enclosing level.
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain
 from typing import Any
 
 from msgspec.structs import replace
@@ -78,27 +77,20 @@ def add_outer_boxes(own: list[Entity], outer: list[Entity]) -> list[Entity]:
     Without own boxes, all outer boxes are returned. With one own box, the outer box that can be its counterpart (human
     or object) is added if there is exactly one.
     """
-    if len(own) >= 2 or not outer:
+    if not own:
+        return list(outer)
+    if len(own) > 1 or not outer:
         return own
-    if len(own) == 1:
-        if len(outer) > 1:
-            opposite = [entity for entity in outer if entity.side and entity.side != own[0].side]
-            if not own[0].side or len(opposite) != 1:
-                return own
-            outer = opposite
-        (entity,), (outer_entity,) = own, outer
-        if entity.side and entity.side == outer_entity.side:
-            return own
-        first = entity.side in ("human", "subject") or outer_entity.side == "object"
-        return [entity, outer_entity] if first else [outer_entity, entity]
-    return list(outer)
+    (entity,) = own
+    if len(outer) > 1:
+        outer = [other for other in outer if entity.side and other.side and other.side != entity.side]
+    if len(outer) != 1 or (entity.side and entity.side == outer[0].side):
+        return own
+    return [*own, *outer] if entity.side in ("human", "subject") or outer[0].side == "object" else [*outer, *own]
 
 
 def apply_list_key(fields: Fields, list_key: str) -> None:
-    """Set the side (human or object) of the box and the verb of a list item, in place, from the key of the list.
-
-    For example, a box without a side in "interacting_humans" is a person; a name in "relations" is a verb.
-    """
+    """Set the side of the box ("humans": a person) and the verb of a list item, in place, from the key of the list."""
     info = meaning(list_key)
     if len(fields.entities) == 1 and not fields.entities[0].side and info.words:
         is_people = info.side in ("human", "subject") or (not info.side and not info.part and is_person(info.words[-1]))
@@ -245,13 +237,16 @@ class _Walker:
         if count > 1 and fields.has_words and "object" in fields.labels:
             self.reading.unread += ((fields.keys_of[name], name) for name in fields.names)
         # {"edges": ["person_1 riding horse_2"]}: texts with any key that name two boxes of the reply
-        texts = [] if fields.has_words or fields.entities else _numbered_texts(fields)
-        if texts and self._find_mentions(replace(fields, verbs=texts)):
+        is_bare = not (fields.has_words or fields.entities)
+        lists = [fields.texts, *(value for _, value in fields.children if isinstance(value, list))] if is_bare else []
+        texts = [each for value in lists for each in value if isinstance(each, str) and sum(map(str.isdigit, each)) > 1]
+        if texts and self._find_mentions(replace(fields, verbs=[*map(Verb, texts)])):
             return
         # {"relation": "P1 rides H1"}, or {"relations": ["P1 rides H1"], "objects": [{"id": "P1", "bbox": [...]}, ...]}
         if fields.has_words:
-            may_mention = not (fields.entities or fields.labels) or any(map(_lists_by_id, record.values()))
-            if may_mention and self._find_mentions(fields):
+            firsts = (value[0] for value in record.values() if isinstance(value, list) and value)
+            has_ids = any(meaning(k).part == "id" for first in firsts if isinstance(first, dict) for k in first)
+            if (has_ids or not (fields.entities or fields.labels)) and self._find_mentions(fields):
                 return
         # {"human_box": [...], "objects": [{"box": [...], "verb": "ride"}]}: inner items take the outer box and words.
         own, has_words = list(fields.entities), fields.has_words
@@ -357,38 +352,31 @@ class _Walker:
 
     def _add_problem(self, fields: Fields, context: Fields, *, has_reference: bool) -> None:
         """Add a :class:`Problem` with the reason why an item with words is not an interaction."""
-        missing = "human_box" if any(entity.side == "object" for entity in fields.entities) else "object_box"
-        if fields.invalid_boxes:
-            side = next(iter(fields.invalid_boxes))
-            missing = "object_box" if side == "object" else "human_box" if side else "box"
-            problem = Problem(missing, describe_value(fields.invalid_boxes[side]), "four numbers")
-        elif fields.points:
-            problem = Problem("points", "points", _TWO_BOXES)
-        elif len(fields.entities) == 1 and has_reference and (value := _lacking_reference(fields, missing)) is not None:
-            problem = Problem("reference", f"no single box for {describe_value(value)}", _REFERENCE)
-        elif len(fields.entities) == 1:
-            problem = Problem(missing, "no such key", _TWO_BOXES)
-        elif fields.references or any(fields.labels.get(side) for side in ("human", "subject")):
+        missing, sides = "object_box", ["object"]
+        if any(entity.side == "object" for entity in fields.entities):
+            missing, sides = "human_box", ["human", "subject"]
+        words = fields.labels | fields.references
+        pointed = [words[side] for side in sides if words.get(side) is not None][:1] if has_reference else []
+        if not fields.entities and (fields.references or fields.labels.get("human") or fields.labels.get("subject")):
             pointed = [*fields.references.values(), *fields.labels.values()][:3]
+        if fields.invalid_boxes:
+            side, value = next(iter(fields.invalid_boxes.items()))
+            missing = "object_box" if side == "object" else "human_box" if side else "box"
+            self.reading.items.append(Problem(missing, describe_value(value), "four numbers"))
+        elif fields.points:
+            self.reading.items.append(Problem("points", "points", _TWO_BOXES))
+        elif pointed:
             found = f"no single box for {', '.join(map(describe_value, pointed))}"
-            problem = Problem("reference", found, _REFERENCE)
+            self.reading.items.append(Problem("reference", found, _REFERENCE))
+        elif fields.entities:
+            self.reading.items.append(Problem(missing, "no such key", _TWO_BOXES))
         elif context.entities or fields.verbs or fields.labels:
-            problem = Problem("human_box", "no box", _TWO_BOXES)
-        else:
-            return
-        self.reading.items.append(problem)
+            self.reading.items.append(Problem("human_box", "no box", _TWO_BOXES))
 
 
 @lru_cache(8192)
 def _shown_key(key: object) -> str:
     return printable(str(key), 40)
-
-
-def _lacking_reference(fields: Fields, missing_key: str) -> Any:
-    """Return the reference or label that an item has in place of the missing box (``missing_key``), or None."""
-    sides = ("object",) if missing_key == "object_box" else ("human", "subject")
-    references = [fields.references.get(side, fields.labels.get(side)) for side in sides]
-    return next((each for each in references if each is not None), None)
 
 
 def _pointer_numbers(value: Any, depth: int, *, is_sided: bool) -> Iterator[tuple[str, int]]:
@@ -415,18 +403,6 @@ def _lists_interactions(value: Any) -> bool:
     first = value[0] if isinstance(value, list) and value else None
     roles = set(map(role, first)) if isinstance(first, dict) else set()
     return "phrase" in roles or roles >= {"verb", "object"}
-
-
-def _lists_by_id(value: Any) -> bool:
-    first = value[0] if isinstance(value, list) and value else None
-    return isinstance(first, dict) and any(meaning(key).part == "id" for key in first)
-
-
-def _numbered_texts(fields: Fields) -> list[Verb]:
-    """Return texts with two or more digits, which may name numbered entities ("person_1 riding horse_2"), as verbs."""
-    lists = [value for _, value in fields.children if isinstance(value, list)]
-    texts = [text for text in chain(fields.texts, *lists) if isinstance(text, str)]
-    return [Verb(text) for text in texts if sum(map(str.isdigit, text)) > 1]
 
 
 def _expand_pairs(fields: Fields) -> list[Fields]:

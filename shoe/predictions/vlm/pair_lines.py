@@ -9,7 +9,7 @@ from shoe.lexicon.senses import bases
 from shoe.predictions.field_names import meaning
 from shoe.predictions.vlm.box_marks import can_be_verb, is_label, is_person, is_thing
 from shoe.predictions.vlm.denials import BOX_LIKE, REPLY, says_none
-from shoe.predictions.vlm.labels import take_confidence
+from shoe.predictions.vlm.markup import take_confidence
 from shoe.predictions.vlm.words import split_verbs
 
 LEAD = re.compile(r"^(?:[\s>]|#(?!\d))*(?:[-*•+]\s+|\(?\d{1,3}[.):](?!\d)\s*|#\d+\s*)*\s*")  # bullets and list numbers

@@ -2,7 +2,8 @@
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from itertools import product, takewhile
 from typing import Any, NamedTuple
@@ -29,10 +30,9 @@ from shoe.predictions.vlm.boxes import Box, box_of, corners_in
 from shoe.predictions.vlm.denials import BOX_LIKE, REPLY, says_none
 from shoe.predictions.vlm.fields import Fields, Verb
 from shoe.predictions.vlm.items import interactions_in, pair_of
-from shoe.predictions.vlm.labels import labels_of_reply, stated_labels, take_confidence
+from shoe.predictions.vlm.markup import labels_of_reply, split_denied, stated_labels, take_confidence
 from shoe.predictions.vlm.pair_lines import LABELLED, LEAD, is_statement, rewrite_pair_lines, without_draft
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
-from shoe.predictions.vlm.verdicts import split_denied
 from shoe.predictions.vlm.words import parse_pair_words, split_verbs
 
 # Sentences with marks in place of boxes: "A man [1] rides a horse [2] and holds a rope [3]".
@@ -120,11 +120,7 @@ def adjacent_names(sentences: list[str]) -> dict[int, dict[str, int]]:
 
 
 def add_person(sentence: str, names: dict[str, int]) -> str:
-    """Return a sentence with its missing subject, a person, in front: "flying a kite" becomes "man flying a kite".
-
-    The sentence must start with an "-ing" form and contain one of two ``names`` (keys of the dict), and the other
-    name must be a person. Other sentences are returned unchanged.
-    """
+    """Return a sentence with the missing person of two ``names`` in front: "flying a kite" to "man flying a kite"."""
     unmentioned = [name for name in names if name.lower() not in sentence.lower()]
     is_left_out = len(names) == 2 and len(unmentioned) == 1 and is_person(unmentioned[0])
     return f"{unmentioned[0]} {sentence}" if is_left_out and sentence.split()[0].lower().endswith("ing") else sentence
@@ -230,11 +226,10 @@ def _read_sentence(marked: MarkedText, sentence: str, previous_people: list[int]
 
 @lru_cache(1 << 14)
 def _statements(parts: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
-    """Split a run-on sentence into statements; return (index of the first mark, statement) of each statement.
+    """Return (index of the first mark, statement) per statement of a sentence with ``parts`` between the marks.
 
     After a person and a thing, a new statement starts at the end of a sentence, or at a box that is only called a
-    person: "person [1] holds cup [2] person [3] holds cup [4]". ``parts`` are the words before, between and after the
-    marks.
+    person: "person [1] holds cup [2] person [3] holds cup [4]".
     """
     statements: list[tuple[int, str]] = []
     first, statement = 0, parts[0]
@@ -391,18 +386,18 @@ def table_records(text: str) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = []
     if "</tr>" in text:
         names, *rows = [_CELL.findall(row) for row in text.split("</tr>")]
-        for row in rows:
-            _add_row(records, [name.strip() for name in names], row)
-        return records
+        return _records([name.strip() for name in names], rows)
     lines = text.split("\n")
     header: list[str] = []
     for i, line in enumerate(lines):
         if "|" not in line:
             header = []
-        elif i + 1 < len(lines) and "-" in lines[i + 1] and _RULE.fullmatch(lines[i + 1]):
-            header = _cells(line)
+            continue
+        cells = [_BREAK.sub(", ", cell.strip(" *`\t")) for cell in line.strip().strip("|").split("|")]
+        if i + 1 < len(lines) and "-" in lines[i + 1] and _RULE.fullmatch(lines[i + 1]):
+            header = cells
         elif header and not _RULE.fullmatch(line):
-            _add_row(records, header, _cells(line))
+            records += _records(header, [cells])
     return records or _separated(lines)
 
 
@@ -413,30 +408,21 @@ def _separated(lines: list[str]) -> list[dict[str, Any]]:
             continue
         header = [cell.strip() for cell in line.split(",")]
         if any(meaning(c).part == "box" for c in header) or corners_in(dict.fromkeys(header, 0)):
-            records: list[dict[str, Any]] = []
-            try:
-                for row in csv.reader(lines[i + 1 :], skipinitialspace=True):
-                    _add_row(records, header, row)
-            except csv.Error:
-                return []
-            return records
+            with suppress(csv.Error):
+                return _records(header, csv.reader(lines[i + 1 :], skipinitialspace=True))
+            return []
     return []
 
 
-def _add_row(records: list[dict[str, Any]], header: list[str], cells: list[str]) -> None:
-    if cells and len(cells) == len(header):
-        records.append(dict(zip(header, cells, strict=True)))
-
-
-def _cells(line: str) -> list[str]:
-    return [_BREAK.sub(", ", cell.strip(" *`\t")) for cell in line.strip().strip("|").split("|")]
+def _records(header: list[str], rows: Iterable[list[str]]) -> list[dict[str, Any]]:
+    return [dict(zip(header, cells, strict=True)) for cells in rows if cells and len(cells) == len(header)]
 
 
 def tagged_records(text: str) -> list[dict[str, Any]]:
     """Return [content of the outermost tags by name] for a text with XML-like tags, else [].
 
-    "<human_box>1, 2, 3, 4</human_box>" gives [{"human_box": "1, 2, 3, 4"}]. A tag with inner tags or attributes becomes
-    a dict, tags of one name a list. Returns [] if a tag is not closed, or all outermost tags are ref, box or quad.
+    A tag with inner tags or attributes becomes a dict, tags of one name become a list. Returns [] if a tag is not
+    closed, or all outermost tags are ref, box or quad.
     """
     if ("</" not in text and "/>" not in text) or not _OPENED.search(text):
         return []
@@ -590,11 +576,7 @@ def _side_and_box(match: re.Match[str]) -> str:
 
 
 def _group_items(pairs: list[tuple[str, Any]]) -> list[dict[str, Any]]:
-    """Group (key, value) pairs into items; a repeated key starts the next item.
-
-    Keys before the repeated key belong to an outer level, such as a person's box above several objects, and are copied
-    to the next item.
-    """
+    """Group (key, value) pairs into items; a repeated key starts the next item, which keeps the keys before it."""
     items: list[dict[str, Any]] = []
     current: dict[str, Any] = {}
     for key, value in pairs:

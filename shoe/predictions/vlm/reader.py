@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -20,7 +21,7 @@ from shoe.predictions.vlm.denials import refuses, says_none
 from shoe.predictions.vlm.fields import Fields
 from shoe.predictions.vlm.images import contains_file_name, has_own_image, image_of, is_file_name, is_image_key, plain
 from shoe.predictions.vlm.items import interactions_in, pair_of
-from shoe.predictions.vlm.labels import split_label
+from shoe.predictions.vlm.markup import split_label, split_verdict, verdicts_in
 from shoe.predictions.vlm.parsed_reply import Problem, Reading, UnreadableError
 from shoe.predictions.vlm.replies import (
     Reply,
@@ -33,7 +34,6 @@ from shoe.predictions.vlm.replies import (
     parse_json_text,
     reply_of,
 )
-from shoe.predictions.vlm.verdicts import split_verdict, verdicts_in
 from shoe.predictions.vlm.words import parse_pair_words
 
 ITEMS = "a list of items with human_box, object_box, verb and object"
@@ -104,9 +104,10 @@ class Tally:
         notes = self._notes
         useless = notes.count("unread") + notes.count("failed")
         is_none = not triplets and notes.count("none") == notes.replies
-        if is_none and (truth := next(filter(None, map(_truth_key, self._none)), "")):
-            found = f"no interaction in any reply; the key {truth!r} contains ground truth, not predictions"
-            raise InputError(source.path, found=found, expected=ITEMS)
+        for key, value in chain.from_iterable(record.items() for record in self._none if is_none):
+            if is_truth(key, value) and (isinstance(value, str) or holds_box(value)):
+                found = f"no interaction in any reply; the key {str(key)!r} contains ground truth, not predictions"
+                raise InputError(source.path, found=found, expected=ITEMS)
         if not triplets:
             useless += notes.count("refused")
         causes = ("left_out", "unread", "failed", "refused")
@@ -115,11 +116,6 @@ class Tally:
             return
         lines = (notes.sentence(code, brief=True) for code in ("refused", "unread", "failed"))
         raise error.to_input_error(source, "; ".join(filter(None, lines)))
-
-
-def _truth_key(record: dict[Any, Any]) -> str:
-    truth_keys = (key for key, value in record.items() if is_truth(key, value))
-    return next((str(key) for key in truth_keys if isinstance(record[key], str) or holds_box(record[key])), "")
 
 
 class Record(msgspec.Struct):
@@ -135,9 +131,6 @@ def without_reference(record: dict[Any, Any]) -> dict[Any, Any]:
 
     In VLMEvalKit, "answer" is the ground truth. From lmms-eval records (with "filtered_resps"), "target" is removed.
     Interactions under keys such as "targets" are removed beside a key of the reply.
-
-    >>> without_reference({"answer": "[...]", "prediction": ""}), without_reference({"answer": "[...]"})
-    ({'prediction': ''}, {'answer': '[...]'})
     """
     if "filtered_resps" in record:
         record = {key: value for key, value in record.items() if key != "target"}
@@ -158,7 +151,8 @@ def parse_record(record: dict[Any, Any]) -> Record:
         return Record(image, Wrapper([[caption, record["entities"]]]), record)
     keys = {plain(key): key for key in record if isinstance(key, str)}
     chat_keys = [keys[name] for name in CHATS if name in keys and is_chat(record[keys[name]])]
-    has_pair = sum(box_of(value, key) is not None or _holds_box_value(value) for key, value in record.items()) > 1
+    boxed = [{key: value} | (value if isinstance(value, dict) else {}) for key, value in record.items()]
+    has_pair = sum(any(box_of(value, key) is not None for key, value in each.items()) for each in boxed) > 1
     names = [name for name in ANSWERS if name in keys]
     answer_keys = [keys[name] for name in names if not has_pair or _is_reply(name, record[keys[name]])]
     for key in [*answer_keys, *chat_keys]:
@@ -206,10 +200,6 @@ def records_by_image(opened_record: Record) -> list[dict[Any, Any]]:
     return records if len(records) > (opened_record.image is not None) else []
 
 
-def _holds_box_value(value: Any) -> bool:
-    return isinstance(value, dict) and any(box_of(inner, key) is not None for key, inner in value.items())
-
-
 def records_in(document: Any, depth: int = 0) -> Iterator[Any]:
     """Yield a document's records: items of (nested) lists, rows of a table of columns, or values of a dict by image."""
     if isinstance(document, list):
@@ -243,8 +233,13 @@ def _records_of_object(document: dict[Any, Any], depth: int) -> Iterator[Any]:
             found = f"records under {', '.join(map(quote, inside))}"
             raise UnreadableError("document", None, found, "one list of predictions; leave out the others")
         if inside:
-            names = _names_by_id(document.get("images"))
-            yield from (_with_image_name(record, names) for record in records_in(lists[inside[0]], depth + 1))
+            images = [image for image in lists.get("images", ()) if isinstance(image, dict) and "id" in image]
+            names = {repr(image["id"]): image.get("file_name") for image in images}
+            for record in records_in(lists[inside[0]], depth + 1):
+                name = (
+                    names.get(repr(record["image_id"])) if isinstance(record, dict) and "image_id" in record else None
+                )
+                yield record | {"image": name} if isinstance(name, str) else record
             return
     yield document
 
@@ -253,13 +248,9 @@ def _holds_records(value: Any) -> bool:
     """Return whether a list or an object with elements holds records of images."""
     if isinstance(value, dict):
         return all(map(is_image_key, value))
-    return isinstance(value[0], dict) and (has_own_image(value[0]) or _name_images(value))
-
-
-def _name_images(items: list[Any]) -> bool:
-    """Return whether items are records of several images, named under any key."""
-    first, last = (image_of(item) if isinstance(item, dict) else None for item in (items[0], items[-1]))
-    return None not in (first, last) and first != last and not is_chat(items)
+    first, last = (image_of(item) if isinstance(item, dict) else None for item in (value[0], value[-1]))
+    are_named = None not in (first, last) and first != last and not is_chat(value)  # by any key
+    return isinstance(value[0], dict) and (are_named or has_own_image(value[0]))
 
 
 def _rows_of_columns(document: dict[Any, Any]) -> list[dict[Any, Any]]:
@@ -278,18 +269,6 @@ def _rows_of_columns(document: dict[Any, Any]) -> list[dict[Any, Any]]:
     if not (has_names or has_own_image(document)):
         return []
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _names_by_id(images: Any) -> dict[Any, str]:
-    if not isinstance(images, list):
-        return {}
-    valid = (image for image in images if isinstance(image, dict) and isinstance(image.get("file_name"), str))
-    return {image["id"]: image["file_name"] for image in valid if type(image.get("id")) in (int, str)}
-
-
-def _with_image_name(record: Any, names: dict[Any, str]) -> Any:
-    number = record.get("image_id") if isinstance(record, dict) else None
-    return record | {"image": names[number]} if type(number) in (int, str) and number in names else record
 
 
 def _record_of_entry(value: Any) -> dict[Any, Any]:

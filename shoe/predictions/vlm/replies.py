@@ -130,7 +130,9 @@ def _without_thinking(text: str) -> str:
 
 def _scan_text(text: str, count: Callable[[Any, list[Any]], int], *, in_fences: bool) -> Reply:
     """Parse the data anywhere in a text. Of several drafts, only the last is kept; of an answer in parts, all parts."""
-    found = _clean_value(text) or values_in(text)
+    start, end = min(text.find(mark) % (len(text) + 1) for mark in "{["), max(text.rfind("}"), text.rfind("]")) + 1
+    clean = parse_json_text(text[start:end]) if start < end else None  # one clean JSON value that spans all brackets
+    found = [FoundObject(clean, start, end)] if isinstance(clean, dict | list) else values_in(text)
     pool = [part.value for part in found if part.value is not None]
     counts = [0 if part.value is None else count(part.value, pool) for part in found]
     with_items = [i for i, number in enumerate(counts) if number]
@@ -138,14 +140,8 @@ def _scan_text(text: str, count: Callable[[Any, list[Any]], int], *, in_fences: 
     if not with_items:
         empty = [part.value for part in found if _is_blank(text, part) or _lists_nothing(part.value)]
         lost = lost if "{" in text else 0
-        return Reply(
-            empty[:1] or [v for v in pool if v and (isinstance(v, dict) or isinstance(v[0], str))],
-            pool,
-            text,
-            bool(empty),
-            lost=lost,
-            says_none=says_none(text),
-        )
+        values = empty[:1] or [v for v in pool if v and (isinstance(v, dict) or isinstance(v[0], str))]
+        return Reply(values, pool, text, bool(empty), lost=lost, says_none=says_none(text))
     for part in found[with_items[-1] + 1 :]:
         gap, keys = text[found[with_items[-1]].end : part.start], _lists_nothing(part.value) and list(part.value)
         is_empty = _is_blank(text, part) or (keys and meaning(keys[0]).part in ("verb", "phrase"))
@@ -162,13 +158,6 @@ def _scan_text(text: str, count: Callable[[Any, list[Any]], int], *, in_fences: 
 
 def _is_damaged(text: str, part: FoundObject) -> bool:
     return part.lost > 0 or parse_json_text(text[part.start : part.end]) is None
-
-
-def _clean_value(text: str) -> list[FoundObject]:
-    """Return the one clean JSON value that spans all brackets of a text, or an empty list."""
-    start, end = min(text.find(mark) % (len(text) + 1) for mark in "{["), max(text.rfind("}"), text.rfind("]")) + 1
-    value = parse_json_text(text[start:end]) if start < end else None
-    return [FoundObject(value, start, end)] if isinstance(value, dict | list) else []
 
 
 def _is_blank(text: str, part: FoundObject) -> bool:
@@ -375,9 +364,7 @@ def _last_turns(turns: list[Any]) -> list[dict[Any, Any]]:
     """Return the turns after the last turn of another speaker than the model; if none, the model's last turn."""
     last = max((i for i, turn in enumerate(turns) if (_speaker(turn) or "model") not in MODEL), default=-1)
     answer_turns = [turn for turn in turns[last + 1 :] if isinstance(turn, dict)]
-    if answer_turns:
-        return answer_turns
-    return [turn for turn in turns if _speaker(turn) in MODEL][-1:]
+    return answer_turns or [turn for turn in turns if _speaker(turn) in MODEL][-1:]
 
 
 def _speaker(turn: Any) -> str:
@@ -411,7 +398,7 @@ def _error_name(error: Any) -> str:
         return _error_name(error[0])
     if not isinstance(error, dict):
         return str(error)
-    inner = error.get("error")
-    if isinstance(inner, dict):
-        return _error_name(inner)
-    return next((str(error[name]) for name in _ERROR_NAMES if error.get(name)), "error")
+    names = (
+        [inner] if isinstance(inner := error.get("error"), dict) else [error[n] for n in _ERROR_NAMES if error.get(n)]
+    )
+    return _error_name(names[0]) if names else "error"

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 from shoe.lexicon import text
 from shoe.lexicon.senses import bases
 from shoe.predictions.vlm.box_marks import can_be_verb, is_person
-from shoe.predictions.vlm.labels import scored_labels, split_label, stated_labels
+from shoe.predictions.vlm.markup import scored_labels, split_label, split_verdict, stated_labels
 from shoe.predictions.vlm.parsed_reply import Pair
-from shoe.predictions.vlm.verdicts import split_verdict
 
 _LONGEST_VERB = 3
 _LIST = re.compile(r"""\[\s*(?:(['"]).*\1|[\w ,;-]+)\s*\]""")
@@ -123,9 +122,10 @@ def _parse_words(verb: str, phrase: str, target: str) -> _ParsedWords:
         target_words = text.tokens(text.plain(target))
         if target_words and target_words[-1] in words and _names_only(words, target_words):
             return _ParsedWords(())
-        verb_before = _verb_before_target(words, target_words)
-        if not verb_before and (verb_after := _verb_after_target(words, target_words)):
-            return _ParsedWords(((verb_after, target),), doubtful=True)
+        verb_before, last = _verb_before_target(words, target_words), words[-1] if words else ""
+        is_verb_last = last in bases(last, "verb") and last not in _PARTICLES and len(words) == len(target_words) + 1
+        if not verb_before and is_verb_last and _is_same(words[:-1], target_words):  # "elephant ride" and elephant
+            return _ParsedWords(((last, target),), doubtful=True)
         source = verb_before or source
         if _is_verb_alone(source, target):
             return _ParsedWords(((source, target),))
@@ -164,13 +164,6 @@ def _verb_before_target(words: list[str], target: list[str]) -> str:
         verb.pop()
     is_verb = bool(verb) and verb[0] not in _NOT_VERBS and can_be_verb(verb[0])
     return " ".join(verb) if is_verb and _PARTICLES.issuperset(verb[1:]) else ""
-
-
-def _verb_after_target(words: list[str], target: list[str]) -> str:
-    """Return the verb of a field that starts with the object: "ride" for "elephant ride" and elephant; else ""."""
-    word = words[-1] if len(words) == len(target) + 1 else ""
-    is_verb = word in bases(word, "verb") and word not in _PARTICLES and _is_same(words[:-1], target)
-    return word if is_verb else ""
 
 
 def _is_same(words: list[str], target: list[str]) -> bool:
