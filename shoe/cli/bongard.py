@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated, cast
 
-import typer
 from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT, benchmark
@@ -11,15 +10,9 @@ from shoe.cli import options
 from shoe.cli.output import check_folder, put_report, refuse_overwrite
 from shoe.core.errors import OptionError, quote, unknown_name
 
-app = typer.Typer(
-    help="Bongard problems: six images show a concept (an action on an object), six show the object with another "
-    "action. Does a query image show the concept?"
-)
-
 _Dataset = Annotated[str, Option(help="Dataset that defines the classes and image names.")]
 
 
-@app.command()
 def build(
     ground_truth: Annotated[Path, Argument(help="Annotation file of the dataset.")],
     out: Annotated[Path, Option(help="Folder for the problem files, one per group.")],
@@ -102,7 +95,6 @@ def build(
     put_report(building.BongardBuild.from_built(built, files), json, lambda to: print_built(built, files, to))
 
 
-@app.command()
 def score(
     predictions: Annotated[Path, Argument(help="Prediction file for the uncropped images, any format.")],
     problems: options.Problems,
@@ -150,7 +142,6 @@ def score(
     put_report(BongardScore.from_report(report), json, lambda to: print_score(report, to))
 
 
-@app.command()
 def show(
     problems: options.Problems,
     html: Annotated[Path, Option(help="HTML file to write.")],
@@ -173,3 +164,10 @@ def show(
     write_document(html, problem_page(read, images, count, seed))
     print_counts(read, console())
     print(f"written    {html}")
+
+
+app = options.group(
+    "Bongard problems: six images show a concept (an action on an object), six show the object with another action. "
+    "Does a query image show the concept?",
+    *(build, score, show),
+)

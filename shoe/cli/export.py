@@ -4,17 +4,13 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
 from shoe.cli.output import refuse_overwrite, say, write_json
 
-app = typer.Typer(help="Write tasks and labels for other tools: lmms-eval, FiftyOne.")
 
-
-@app.command("lmms-eval")
 def lmms_eval(
     folder: Annotated[Path, Argument(help="Existing folder for the task, for --include_path of lmms-eval.")],
     images: Annotated[Path, Option(help="Folder of the images. Images that are not in the ground truth are ignored.")],
@@ -31,7 +27,6 @@ def lmms_eval(
     print(f"{folder}: lmms-eval eval --include_path {folder} --tasks {name} --log_samples ...", file=sys.stderr)
 
 
-@app.command()
 def fiftyone(
     predictions: options.Predictions,
     out: Annotated[Path, Argument(help="JSON file to write.")],
@@ -68,3 +63,6 @@ def fiftyone(
     for line in report.remarks:
         say(line)
     say(f"{out}: {len(labels['annotations']):,} boxes on {len(labels['images']):,} images")
+
+
+app = options.group("Write tasks and labels for other tools: lmms-eval, FiftyOne.", lmms_eval, fiftyone)

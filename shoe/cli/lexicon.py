@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT, benchmark
+from shoe.cli import options
 from shoe.cli.output import refuse_overwrite
 from shoe.core.errors import InputError, OptionError, printable, quote
 
 if TYPE_CHECKING:
     from shoe.lexicon.building.read import Source
 
-app = typer.Typer(help="Build, inspect and compare lexicons that replace WordNet.")
 _Lexicon = Annotated[str, Argument(metavar="LEXICON", help="File of a compiled lexicon, or 'wordnet'.")]
 _File = Annotated[str, Argument(metavar="FILE", help="Compiled lexicon, or a source file of a lexicon.")]
 _Format = Annotated[
@@ -26,7 +25,6 @@ _Language = Annotated[str | None, Option(help="Language to use, if FILE has seve
 _SHOWN = 10
 
 
-@app.command()
 def build(
     out: Annotated[Path, Argument(metavar="OUT", help="Lexicon file to write.")],
     source: Annotated[Path, Option("--from", metavar="FILE", help="Source file; for UMLS, a folder.")],
@@ -72,7 +70,6 @@ def build(
     _print_left_out(made.left_out)
 
 
-@app.command()
 def info(
     lexicon: _Lexicon, dataset: Annotated[str, Option(help="Dataset whose words are looked up.")] = DEFAULT
 ) -> None:
@@ -107,7 +104,6 @@ def info(
     _print_left_out(loaded.about.get("left_out", {}))
 
 
-@app.command()
 def diff(one: _File, other: _File) -> None:
     """Compare two lexicons by concept ID: concepts in only one lexicon, and differing names, definitions or parents.
 
@@ -123,7 +119,6 @@ def diff(one: _File, other: _File) -> None:
         print("no difference")
 
 
-@app.command()
 def check(file: _File, format: _Format = None, language: _Language = None) -> None:
     """List problems of a lexicon or source: duplicate IDs, cycles, missing names or definitions, missing parents.
 
@@ -139,7 +134,6 @@ def check(file: _File, format: _Format = None, language: _Language = None) -> No
     _print_left_out(source.left_out)
 
 
-@app.command()
 def carry(
     map: Annotated[str, Argument(metavar="MAP", help="Map of the active lexicon to convert: name or folder.")],
     out: Annotated[Path, Argument(metavar="OUT", help="New folder for the converted map.")],
@@ -187,3 +181,6 @@ def _source(file: str, format: str | None = None, language: str | None = None) -
 def _print_left_out(left_out: dict[str, int]) -> None:
     for what, count in left_out.items():
         print(f"left out: {count:,} {what}")
+
+
+app = options.group("Build, inspect and compare lexicons that replace WordNet.", build, info, diff, check, carry)

@@ -1,9 +1,20 @@
-"""Options and arguments shared by several commands."""
+"""Options and arguments shared by several commands, and groups of commands."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument, Option, Typer
+from typer.core import TyperGroup
+
+
+def group(help: str, *commands: Callable[..., None], cls: type[TyperGroup] = TyperGroup) -> Typer:
+    """Return a group of commands with the names of their functions: add-truth for ``add_truth``, list for ``list_``."""
+    made = Typer(help=help, cls=cls)
+    for command in commands:
+        made.command(command.__name__.rstrip("_").replace("_", "-"))(command)
+    return made
+
 
 BadBoxes = Annotated[
     str,

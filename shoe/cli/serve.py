@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from typer import Argument, Option
+from typer.core import TyperGroup
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
@@ -65,11 +65,7 @@ def open_service(
             made.close()
 
 
-tokens_app = typer.Typer(help="Create, list and revoke access tokens: to read, to submit and to administrate.")
-
-
-@tokens_app.command("new")
-def new_token(
+def new(
     folder: FolderPath,
     name: Annotated[str, Argument(help="Name of the token, e.g. ci.")],
     team: Annotated[str, Option(help="Team whose runs the token can read and create.")],
@@ -83,13 +79,12 @@ def new_token(
     Example: shoe serve token new lab ci --team vision --days 90
     """
     with open_service(folder, "token new", f"{name} of {team}") as place:
-        from shoe.service.tokens import new_token as new
+        from shoe.service.tokens import new_token
 
-        print(new(place, name, team, scope or ("submit",), days))
+        print(new_token(place, name, team, scope or ("submit",), days))
 
 
-@tokens_app.command("list")
-def list_tokens(folder: FolderPath) -> None:
+def list_(folder: FolderPath) -> None:
     """List tokens by their first characters. The service stores only hashes, so full tokens cannot be shown.
 
     Example: shoe serve token list lab
@@ -109,8 +104,7 @@ def list_tokens(folder: FolderPath) -> None:
         print("\n".join(aligned(rows)))
 
 
-@tokens_app.command("revoke")
-def revoke_token(
+def revoke(
     folder: FolderPath, token: Annotated[str, Argument(help="First 10 characters of the token, or the whole token.")]
 ) -> None:
     """Revoke a token and all logins made with it.
@@ -118,17 +112,13 @@ def revoke_token(
     Example: shoe serve token revoke lab shoe_Ab12C
     """
     with open_service(folder, "token revoke", token.strip()[:10]) as place:  # the audit log has no whole tokens
-        from shoe.service.tokens import revoke
+        from shoe.service.tokens import revoke as revoke_token
 
-        print(f"{revoke(place, token).prefix}...: revoked")
-
-
-_START = "start"
-"""The command that runs if a folder is given instead of a command: ``shoe serve FOLDER``."""
+        print(f"{revoke_token(place, token).prefix}...: revoked")
 
 
-class _Group(typer.core.TyperGroup):
-    """Command group that also accepts a folder instead of a command name."""
+class _Group(TyperGroup):
+    """Command group that also accepts a folder instead of a command name: ``shoe serve FOLDER`` runs ``start``."""
 
     def resolve_command(self, ctx, args):  # type: ignore[no-untyped-def]  # as click has it
         if args[0] not in self.commands:
@@ -137,16 +127,9 @@ class _Group(typer.core.TyperGroup):
             if not is_path and (hint := did_you_mean(word, self.commands)):  # no folder of that name is created
                 found, expected = quote(word), f"a command or a folder ({hint} for a folder: ./{word})"
                 raise OptionError(f"serve: found {found}, expected {expected}")
-            args = [_START, *args]
+            args = ["start", *args]
         return super().resolve_command(ctx, args)
 
-
-app = typer.Typer(
-    cls=_Group,
-    help="Run a metric service: submit predictions over HTTP, view results in a browser. "
-    "`shoe serve FOLDER` starts a service; `shoe serve start --help` lists its options.",
-)
-app.add_typer(tokens_app, name="token")
 
 _Host = Annotated[str, Option(help="Address to listen on. Tokens are required unless it is a loopback address.")]
 _Port = Annotated[int, Option(min=0, max=65535, help="Port to listen on; 0 selects a free port.")]
@@ -154,7 +137,6 @@ _PORT = 8017
 _ENGINES = "processes (local), ray (the cluster at RAY_ADDRESS, or a local one), ray:HOST:PORT, ray://HOST:PORT"
 
 
-@app.command(_START)
 def start(
     folder: Annotated[Path, Argument(help="Folder of the service; created if missing.")],
     host: _Host = "127.0.0.1",
@@ -191,7 +173,6 @@ def start(
         serve(place, settings, children=jobs, limits=limits, cluster=cluster, progress=progress)
 
 
-@app.command()
 def demo(
     folder: Annotated[Path | None, Argument(help="Folder for the service. Default: a temporary folder.")] = None,
     host: _Host = "127.0.0.1",
@@ -214,7 +195,6 @@ def demo(
         serve(place, Settings(host=host, port=port), progress=partial(print, flush=True))
 
 
-@app.command("add-truth")
 def add_truth(
     folder: FolderPath,
     name: Annotated[str, Argument(help="Name of the ground truth in submissions.")],
@@ -238,7 +218,6 @@ def add_truth(
         print(f"{made.name}: {', '.join(f'{key} {value}' for key, value in made.facts.items())}")
 
 
-@app.command("add-map")
 def add_map(
     folder: FolderPath,
     name: Annotated[str, Argument(help="Name of the map in submissions.")],
@@ -255,7 +234,6 @@ def add_map(
         print(f"{made.name}: {made.digest}")
 
 
-@app.command("add-board")
 def add_board(
     folder: FolderPath,
     name: Annotated[str, Argument(help="Name of the leaderboard in submissions.")],
@@ -286,7 +264,6 @@ def add_board(
         print(f"{made.name}: ranked by {made.figure} on {made.truth}")
 
 
-@app.command("show-board")
 def show_board(
     folder: FolderPath,
     name: Annotated[str, Argument(help="Name of the leaderboard.")],
@@ -303,7 +280,6 @@ def show_board(
         print(f"{made.name}: results are {'hidden' if made.hidden else 'shown'}")
 
 
-@app.command()
 def backup(folder: FolderPath, target: Annotated[Path, Argument(help="New folder for the backup.")]) -> None:
     """Back up the folder of a service, which may be running. Every file is verified while copying.
 
@@ -316,7 +292,6 @@ def backup(folder: FolderPath, target: Annotated[Path, Argument(help="New folder
         print(f"{target}: {made.files:,} files, {made.size / 1e6:,.1f} MB, and the database")
 
 
-@app.command()
 def restore(
     copy: Annotated[Path, Argument(help="Backup created by `shoe serve backup`.")],
     folder: Annotated[Path, Argument(help="New or empty folder for the service.")],
@@ -333,7 +308,6 @@ def restore(
         print(f"{folder}: {size}, and the database; start the service with `shoe serve {folder}`")
 
 
-@app.command()
 def export(
     folder: FolderPath, target: Annotated[Path, Argument(help="New folder, or an exported site to replace.")]
 ) -> None:
@@ -348,7 +322,6 @@ def export(
         print(f"{target / 'index.html'}: {pages:,} pages, with public runs, boards and maps")
 
 
-@app.command()
 def doctor(
     folder: FolderPath,
     clean: Annotated[bool, Option("--clean", help="Remove stored files that have no entry in the database.")] = False,
@@ -379,3 +352,15 @@ def _cluster(engine: str) -> str | None:
     if name != "ray" or (colon and not more):
         raise OptionError(f"--engine: found {quote(engine)}, expected {_ENGINES}")
     return engine if more.startswith("//") else more
+
+
+app = options.group(
+    "Run a metric service: submit predictions over HTTP, view results in a browser. "
+    "`shoe serve FOLDER` starts a service; `shoe serve start --help` lists its options.",
+    *(start, demo, add_truth, add_map, add_board, show_board, backup, restore, export, doctor),
+    cls=_Group,
+)
+app.add_typer(
+    options.group("Create, list and revoke access tokens: to read, to submit and to administrate.", new, list_, revoke),
+    name="token",
+)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from msgspec import structs
 from typer import Argument, Option
 
@@ -196,14 +195,11 @@ def fetch(
             print(f"{returned.rater}: {len(done)} of {pluralize(len(study.order(number)), 'question')} answered")
 
 
-app = typer.Typer(help="Collect human ratings of interaction similarity, and analyse rater agreement.")
-
 _Folder = Annotated[Path, Argument(help="Folder to create for the study.")]
 _Raters = Annotated[int, Option(min=1, max=1000, help="Number of raters; one page is written per rater.")]
 _Seed = Annotated[int, Option(min=0, max=65535, help="Random seed of the sample.")]
 
 
-@app.command()
 def new(
     folder: _Folder,
     dataset: Annotated[str, Option(help="Dataset whose classes are rated.")] = DEFAULT,
@@ -263,7 +259,6 @@ def new(
     print(pages)
 
 
-@app.command()
 def bongard(
     folder: _Folder,
     problems: options.Problems,
@@ -320,7 +315,6 @@ def _write(folder: Path, study: AnyStudy, pictures: dict[str, bytes]) -> str:
     return f"written    {pluralize(len(study.names), 'page')}, up to {max(1, round(largest / 1e3)):,} kB each"
 
 
-@app.command()
 def collect(
     folder: Annotated[Path, Argument(help="Folder of the study.")],
     files: Annotated[list[Path], Argument(help="Answer files that raters sent back.")],
@@ -353,11 +347,6 @@ def collect(
         print(f"{kept}: {len(problems)} of {pluralize(len(study.problems), 'problem')} solved by at least one tester")
 
 
-app.command()(publish)
-app.command()(fetch)
-
-
-@app.command()
 def report(
     file: Annotated[Path, Argument(help="CSV or TSV table of answers: item, rater, rating 0 to 4.")],
     similarity: Annotated[str | None, Option(help="Similarity map to compare with: shipped name or folder.")] = None,
@@ -432,5 +421,7 @@ def _report_testers(file: Path, similarity: str | None, latex: Path | None, json
     put_report(found, json, lambda to: print_testers(found, to))
 
 
-app.command()(sheet)
-app.command()(metric)
+app = options.group(
+    "Collect human ratings of interaction similarity, and analyse rater agreement.",
+    *(new, bongard, collect, publish, fetch, report, sheet, metric),
+)

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT, benchmark
@@ -174,6 +173,4 @@ def split(
     put_report(card, json, lambda to: print_split(str(out), card, to))
 
 
-app = typer.Typer(help="Describe, check and split datasets and their files.")
-for _command in (list_, info, stats, check, split):
-    app.command(_command.__name__.rstrip("_"))(_command)
+app = options.group("Describe, check and split datasets and their files.", list_, info, stats, check, split)

@@ -1,13 +1,10 @@
 """``shoe map``: build, inspect, compare and convert similarity maps."""
 
-import typer
-
-from shoe.cli.map import tools
+from shoe.cli import options
 from shoe.cli.map.build import build, complete
-from shoe.cli.map.tools import learn
+from shoe.cli.map.tools import ablate, cache, diff, export, import_, info, learn, merge
 
-app = typer.Typer(help="Build, inspect, compare and convert similarity maps.")
-for _command in (
-    build, complete, learn, tools.import_, tools.merge, tools.info, tools.diff, tools.ablate, tools.export, tools.cache
-):  # fmt: skip
-    app.command(_command.__name__.rstrip("_"))(_command)
+app = options.group(
+    "Build, inspect, compare and convert similarity maps.",
+    *(build, complete, learn, import_, merge, info, diff, ablate, export, cache),
+)
