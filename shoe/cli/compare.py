@@ -38,14 +38,10 @@ def compare(
     bad_boxes: options.BadBoxes = "refuse",
     classes: options.Classes = None,
     subset: options.Subset = None,
-    images_in_predictions: Annotated[
-        bool, Option(help="Score only the images that occur in all prediction files.")
-    ] = False,
+    images_in_predictions: Annotated[bool, Option(help="Score only images that are in all prediction files.")] = False,
     split: options.Split = None,
     image_labels: options.ImageLabels = None,
-    no_confidence: Annotated[
-        bool, Option("--no-confidence", help="Also score each file with equal confidence scores.")
-    ] = False,
+    no_confidence: Annotated[bool, Option("--no-confidence", help="Also score each file with equal scores.")] = False,
     allow_different: Annotated[
         bool, Option("--allow-different", help="Compare runs even if their signatures differ.")
     ] = False,

@@ -14,9 +14,7 @@ def convert(
     source: Annotated[Path, Argument(metavar="IN", help="Prediction file, or a folder of official .mat files.")],
     target: Annotated[Path, Argument(metavar="OUT", help="File to write.")],
     format: Annotated[str | None, Option("--format", help="Format of IN. Default: recognised by content.")] = None,
-    to: Annotated[
-        str | None, Option("--to", metavar="FORMAT", help="Format of OUT. Default: by file name extension.")
-    ] = None,
+    to: Annotated[str | None, Option(metavar="FORMAT", help="Format of OUT. Default: by file name extension.")] = None,
     boxes: Annotated[str | None, Option(metavar="CONVENTION", help="Box convention of IN. Default: by format.")] = None,
     scores: options.Scores = None,
     ground_truth: Annotated[

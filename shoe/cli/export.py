@@ -35,9 +35,7 @@ def fiftyone(
     boxes: options.Boxes = None,
     format: options.Format = None,
     similarity: options.Similarity = "dataset",
-    images_in_predictions: Annotated[
-        bool, Option("--images-in-predictions", help="Export only the images that occur in PREDICTIONS.")
-    ] = False,
+    images_in_predictions: options.ImagesInPredictions = False,
 ) -> None:
     """Write labels for FiftyOne: COCO boxes with error type, similarity and IoU as attributes.
 

@@ -157,9 +157,7 @@ def predict(
         Path | None, Option("--ground-truth", "-g", help="Annotation file, to report the recall of the pairs.")
     ] = None,
     max_cost: options.MaxCost = None,
-    max_requests: Annotated[
-        int | None, Option(min=0, help="Maximum number of requests to an endpoint, including retries.")
-    ] = None,
+    max_requests: options.MaxRequests = None,
     cache: options.Cache = None,
     shard: options.ShardText = None,
     engine: options.EngineText = "serial",

@@ -209,9 +209,7 @@ def new(
     seed: _Seed = 0,
     predictions: Annotated[
         list[Path] | None,
-        Option(
-            "--for", metavar="PREDICTIONS", help="Sample only pairs that affect this file's score. May be repeated."
-        ),
+        Option("--for", metavar="PREDICTIONS", help="Sample only pairs that affect its score. May be repeated."),
     ] = None,
     ground_truth: Annotated[
         Path | None, Option("--ground-truth", "-g", help="Annotation file, for --for and --images.")
@@ -351,11 +349,7 @@ def report(
     file: Annotated[Path, Argument(help="CSV or TSV table of answers: item, rater, rating 0 to 4.")],
     similarity: Annotated[str | None, Option(help="Similarity map to compare with: shipped name or folder.")] = None,
     population: Annotated[
-        bool,
-        Option(
-            "--population",
-            help="Weight each item by its value in the column 'weight', to estimate results for all pairs.",
-        ),
+        bool, Option("--population", help="Weight items by the column 'weight', to estimate results for all pairs.")
     ] = False,
     latex: options.Latex = None,
     figures: options.Figures = None,

@@ -33,9 +33,7 @@ def submit(
     subset: options.Subset = None,
     bad_boxes: options.BadBoxes = "refuse",
     name: Annotated[str | None, Option(help="Name of the run. Default: the file name of the predictions.")] = None,
-    board: Annotated[
-        str | None, Option(help="Leaderboard to submit to; it sets ground truth, protocols and options.")
-    ] = None,
+    board: Annotated[str | None, Option(help="Leaderboard, which sets ground truth, protocols and options.")] = None,
     public: Annotated[bool, Option("--public", help="Make the run visible to everyone, not only the team.")] = False,
     token_file: Annotated[Path | None, Option(help=f"Token file. Default: environment variable {TOKEN}.")] = None,
     save: Annotated[Path | None, Option(help="Save the results to this file (NAME.shoe).")] = None,

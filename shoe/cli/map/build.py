@@ -53,9 +53,7 @@ def build(
     whole: Annotated[
         bool, Option("--whole-interactions", help="With --for: rate whole interactions, not single verbs and objects.")
     ] = False,
-    similarity: Annotated[
-        str, Option(help="With --whole-interactions: map whose verb and object ratings are copied.")
-    ] = "hico-det",
+    similarity: Annotated[str, Option(help="With --whole-interactions: map whose ratings are copied.")] = "hico-det",
     object_words: Annotated[
         str | None, Option(help="With --for: rule for the senses of multi-word objects (protocol option object-words).")
     ] = None,
@@ -70,9 +68,7 @@ def build(
     shard: options.ShardText = None,
     engine: options.EngineText = "serial",
     gpus: options.Gpus = 0,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Print an estimate of requests, tokens and cost, and exit.")
-    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Print estimated requests, tokens and cost, and exit.")] = False,
     yes: options.Yes = False,
     json: options.Json = None,
 ) -> None:
@@ -278,11 +274,7 @@ def complete(
     out: Annotated[Path | None, Option(help="Folder of the completed map. Default: MAP-completed.")] = None,
     tolerance: Annotated[
         float,
-        Option(
-            min=0.0,
-            max=1.0,
-            help="Stop if the bounds of SHOE-mAP differ by at most this fraction; 0.001 is 0.1 points.",
-        ),
+        Option(min=0.0, max=1.0, help="Stop if the bounds of SHOE-mAP differ by at most this; 0.001 is 0.1 points."),
     ] = 0.001,
     max_cost: options.MaxCost = None,
     max_requests: options.MaxRequests = None,

@@ -243,11 +243,9 @@ def learn(map: options.Map, json: options.Json = None) -> None:
 def cache(
     folder: options.Cache = None,
     export: Annotated[
-        Path | None, Option(metavar="DIR", help="Write all answers into this folder, as one ledger per model.")
+        Path | None, Option(metavar="DIR", help="Write all answers to this folder, a ledger per model.")
     ] = None,
-    clear: Annotated[
-        bool, Option("--clear", help="Delete all answers from the cache; ledgers are not changed.")
-    ] = False,
+    clear: Annotated[bool, Option("--clear", help="Delete all answers from the cache, but no ledger.")] = False,
 ) -> None:
     """Show the size of your cache of models' answers, and the number of answers of each model.
 
