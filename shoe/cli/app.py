@@ -23,9 +23,7 @@ _UsageError: Any = typer.BadParameter.__base__  # typer does not name it
 def run(words: Sequence[str]) -> None:
     """Parse the words of a command line, and run the command; without a command, print the help.
 
-    Raises:
-        OptionError: if the command line is invalid.
-        SystemExit: if the command ends with an exit code other than 0.
+    Raises OptionError for an invalid command line, and SystemExit if the exit code of the command is not 0.
     """
     named = [word for word in words[:1] if word in COMMANDS]
     command = typer.main.get_command(app(*named))

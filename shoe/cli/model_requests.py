@@ -53,9 +53,7 @@ def parse_states(text: str | None) -> list[str]:
 def parse_engine(text: str, gpus: float) -> Engine:
     """Return the engine of a command that sends requests to models; the engine is checked, but not started.
 
-    Raises:
-        OptionError: for another engine than serial and ray, ``gpus`` without Ray, or an address without a cluster.
-        MissingExtraError: if Ray is requested but not installed.
+    Raises OptionError for engines other than serial and ray, or ``gpus`` without Ray; MissingExtraError without Ray.
     """
     from shoe.engines import engine_of
     from shoe.engines.ray_cluster import Ray
@@ -72,12 +70,9 @@ def parse_engine(text: str, gpus: float) -> Engine:
 
 @contextmanager
 def open_cluster(engine: Engine | None, gpus: float, models: int = 1) -> Iterator[Cluster | None]:
-    """Yield the Ray cluster whose workers send the requests, or None if this process sends them.
+    """Yield the Ray cluster whose workers, with ``gpus`` GPUs each, send the requests of all models; else None.
 
-    ``gpus`` is the number of GPUs per worker, and ``models`` the number of models that share the cluster.
-
-    Raises:
-        ShoeError: if the cluster does not respond, or no machine has ``gpus`` GPUs.
+    Raises ShoeError if the cluster does not respond, or no machine has ``gpus`` GPUs.
     """
     from shoe.engines.ray_cluster import Cluster, Ray, connect
 
@@ -110,16 +105,9 @@ def approve_spending(
     """Ask for confirmation before a run that costs money, unless the user has accepted the cost.
 
     The answer "no" ends the command with exit code 0. ``--yes`` accepts any cost, and ``--max-cost`` the cost of models
-    that have a price. A model without a price may cost money, too, depending on its endpoint.
-
-    Args:
-        configs: settings of the endpoints' models.
-        about: callback that returns the expected cost of the models with a price, as text; "" if it is 0.
-        example: example of how a price is set.
-        detail: callback that prints details before the question.
-
-    Raises:
-        OptionError: if confirmation is needed, and standard input is not a terminal.
+    that have a price. A model without a price may cost money, too, depending on its endpoint. The callback ``about``
+    returns the expected cost of the models with a price, or "" if it is 0. ``example`` shows how a price is set. The
+    callback ``detail`` prints details before the question. Raises OptionError if standard input is not a terminal.
     """
     import typer
 

@@ -33,11 +33,9 @@ def load_runs(
 ) -> list[Run]:
     """Return the runs of the files, in the order of the files: saved runs are read, prediction files are scored.
 
-    Args:
-        scoring: ground truth and options, for prediction files; if given, saved runs must have the same ground truth.
-        no_confidence: whether a prediction file with different scores also yields a second run, with all scores 1.
-        bounds: whether intervals of SHOE-mAP and SHOE-mF1 over the unrated pairs of word senses are computed.
-        reports: dict to which the report of each scored run is added, by name of the run.
+    If ``scoring`` has a ground truth, saved runs must have the same. With ``no_confidence``, a prediction file with
+    different scores also yields a second run, with all scores 1. ``bounds`` adds intervals over the unrated pairs of
+    word senses. The report of each scored run is added to ``reports``, by name of the run.
     """
     from shoe.scoring import evidence
 

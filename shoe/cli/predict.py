@@ -39,10 +39,9 @@ def find_pairs(
 ) -> Pairs | None:
     """Return the human-object pairs to ask the model about; None if the questions are about whole images.
 
-    The pairs are read from the file ``pairs`` if given, or else selected from the boxes in ``files.detections``, after
-    a detector, if given, has added boxes of missing images. ``pictures`` are the images of this run or shard, and
-    ``every`` those of all shards, which files may contain. ``say`` prints remarks. Raise OptionError if there are no
-    pairs, except for a shard.
+    The pairs are read from the file ``pairs``, or else selected from boxes in ``files.detections`` and of the detector.
+    ``pictures`` are the images of this run or shard, and ``every`` those of all shards. Raise OptionError if there are
+    no pairs, except for a shard.
     """
     from shoe.predict.detection_files import read_detections_with_notes
     from shoe.predict.pairs import Pairs, read_paired
@@ -277,10 +276,7 @@ def _print_plan(plan: RunSize, config: BackendConfig) -> None:
 
 
 def _check_all(states: Any, path: Path, budget: Budget) -> None:
-    """Raise a ShoeError if a question has no answer, because incomplete predictions would look complete.
-
-    If the budget is used up, end the command with the exit code for this case.
-    """
+    """End the command if a question has no answer, because incomplete predictions would look complete."""
     if states["unasked"]:
         answered = f"{states.total() - states['unasked']:,} of {states.total():,} questions are answered"
         ended = f" (limit of --max-{budget.reason} reached)" if budget.reason in ("cost", "requests") else ""

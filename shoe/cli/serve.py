@@ -47,10 +47,9 @@ def service_context() -> Iterator[None]:
 def open_service(
     folder: Path, action: str | None = None, object: str | None = None, create: bool = False
 ) -> Iterator[Folder]:
-    """Yield the opened folder of a service; if ``action`` is given, record this action in the audit log on success.
+    """Yield the opened folder of a service; on success, record ``action`` on ``object``, if given, in the audit log.
 
-    ``object``: name of what the action changed, for the audit log. With ``create``, a missing folder is created;
-    otherwise, InputError is raised, so that mistyped names are noticed.
+    With ``create``, a missing folder is created; otherwise, InputError is raised, so that mistyped names are noticed.
     """
     with service_context():
         from shoe.service import tokens

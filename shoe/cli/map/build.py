@@ -175,10 +175,9 @@ def _open_raters(
     raters: Path, prompts: Path | None, ledger: Path, shard: str | None, again: list[str], cache: str | None,
     *, dry_run: bool,
 ) -> Raters:  # fmt: skip
-    """Return the sessions of the raters in raters.toml, after a merge of the ledgers of other runs.
+    """Return the sessions of the raters in raters.toml; except in a dry run, the ledgers of other runs are merged.
 
-    ``ledger`` is the folder of the ledgers; the others are options. A dry run reads the ledgers of other runs without
-    merging them. Raise OptionError if both ``--shard`` and ``--ask-again`` are given.
+    Raise OptionError if both ``--shard`` and ``--ask-again`` are given.
     """
     from shoe.engines.base import Shard
     from shoe.llm.cache import AnswerCache, open_cache

@@ -183,11 +183,7 @@ _AFTER_HEAD_NOUN = text.PREPOSITIONS | {"wearing", "who", "that", "holding", "si
 
 @lru_cache(8192)
 def is_person(label: str) -> bool:
-    """Return whether the head noun of a label is a word for a person.
-
-    >>> is_person("man in a red shirt"), is_person("Surfer"), is_person("bench")
-    (True, True, False)
-    """
+    """Return whether the head noun of a label is a word for a person: "Surfer", "man in a red shirt"; not "bench"."""
     words = [word for word in text.tokens(text.plain(label[:200])) if not word.isdigit()]
     if len(words) > 1 and len(words[-1]) == 1:  # "person A", "player #7"
         words = words[:-1]
@@ -206,10 +202,7 @@ def _lexname(*nouns: str) -> str:
 
 @lru_cache(8192)
 def is_thing(label: str) -> bool:
-    """Return whether a label names a thing: its first noun sense is an animal, artifact, plant or the like.
-
-    If the label is not in the lexicon, its last word counts. True for "red umbrella", False for "data" and "man".
-    """
+    """Return whether the first noun sense of a label (or its last word) is an animal, artifact, plant or the like."""
     words = text.tokens(text.plain(label[:200]))
     return bool(words) and _lexname("_".join(words), words[-1]) in _THINGS
 
@@ -261,11 +254,7 @@ class Entity(NamedTuple):
 
 @lru_cache(8192)
 def numberless(label: str) -> str:
-    """Return a label without article and number: "the horse_1" becomes "horse".
-
-    >>> numberless("person.2"), numberless("a wine glass"), numberless("man #1")
-    ('person', 'wine glass', 'man')
-    """
+    """Return a label without article and number: "wine glass" for "a wine glass", "person" for "person.2"."""
     plain = _ARTICLE.sub("", label.strip())
     return _NUMBERING.sub("", plain) or plain
 

@@ -92,22 +92,14 @@ def number_of(value: Any) -> float | None:
 
 @lru_cache(1 << 14)
 def stance(text: str) -> bool | None:
-    """Return True if a text only confirms, False if it only denies (perhaps with a reason); None for others and "yes".
-
-    >>> stance("not supported"), stance("ruled out, no contact"), stance("confirmed"), stance("not riding")
-    (False, False, True, None)
-    """
+    """Return True if a text only confirms ("confirmed"), False if it only denies ("ruled out, no hug"); else None."""
     if (match := _STANCE.fullmatch(text)) is None:
         return None
     return not match[3] and (match[1] is None) != bool(match[2])
 
 
 def verdict_of(value: Any) -> bool | None:
-    """Return True if a value means yes (or "t", 1, ...), False if it means no (or "f", 0, ...); None for others.
-
-    >>> verdict_of("No, she is not."), verdict_of(True), verdict_of("1"), verdict_of(0.1), verdict_of("ride")
-    (False, True, True, None, None)
-    """
+    """Return True if a value means yes ("t", 1, True), False if it means no ("No, she is not.", 0); None for others."""
     if isinstance(value, str) and (match := _VERDICT.match(value)):
         return bool(match[1] or match[2])
     if isinstance(value, str) and (said := stance(value)) is not None:

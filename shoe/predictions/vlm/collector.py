@@ -66,9 +66,8 @@ _ENOUGH = 20  # minimum number of pairs for conclusions about all pairs of a fil
 def scale_by_content(convention: str, boxes: Floats, sides: Floats) -> str:
     """Return ``convention``; if it says thousandths, but the numbers contradict this, with fractions or pixels instead.
 
-    The numbers are fractions if all are at most 1. They are pixels if at least 2 % of the pairs exceed 1000, or nearly
-    all pairs in small images lie inside the image. ``boxes`` are the (n, 8) numbers of human and object box, and
-    ``sides`` the (n, 2) image widths and heights, 0 if unknown.
+    Fractions are at most 1. Pixels exceed 1000 in at least 2 % of the (n, 8) boxes, or lie inside nearly all small
+    images, whose (n, 2) widths and heights are ``sides`` (0 if unknown).
     """
     words = convention.split(",")
     if _THOUSAND not in words or not len(boxes):
@@ -263,10 +262,7 @@ class Columns:
         return errors
 
     def rows(self) -> Rows:
-        """Return the collected rows, with percent scores divided by 100 and box scales checked against all boxes.
-
-        Raises InputError if all rows are unparsed phrases.
-        """
+        """Return the rows, with scores as fractions and box scales checked. InputError if no phrase can be parsed."""
         unparsed = self._notes.examples("unparsed")
         verb, object_, convention = np.array(self._words, np.int64).reshape(-1, 3).T
         origins = np.array(self._origins, np.int64).reshape(-1, 4)

@@ -417,10 +417,7 @@ def _expand_pairs(fields: Fields) -> list[Fields]:
 
 
 def _is_other_entity(key: object, child: Any, own: list[Entity]) -> bool:
-    """Return whether a child has its own box and does not belong to the enclosing item with the boxes ``own``.
-
-    In {"o1": {...}, "o2": {...}}, the key of such a child is an ID. Otherwise no side (human or object) may be named.
-    """
+    """Return whether a child has a box and is no part of the item with the boxes ``own``: an ID "o1", or no sides."""
     is_thing = isinstance(child, dict) and entity_of(child, key, "", holds_more=True) is not None
     is_id = numberless(str(key)) != str(key)
     return is_thing and bool(own) and (is_id or not (meaning(key).side or any(entity.side for entity in own)))

@@ -85,11 +85,7 @@ def verdicts_in(answer: Any) -> frozenset[bool]:
 
 @lru_cache(1 << 14)
 def split_verdict(text: str) -> tuple[str, bool | None]:
-    """Return a text without a mark such as ✅ or "? no", and True if the mark confirms, False if it denies, or None.
-
-    >>> split_verdict("riding bicycle? no"), split_verdict("✅ riding"), split_verdict("riding")
-    (('riding bicycle', False), ('riding', True), ('riding', None))
-    """
+    """Return a text without a mark, and True if it confirms ("✅ riding"), False if it denies ("riding? no"); else None."""
     struck = _STRUCK.sub(" ", text)
     if struck != text and not _WORD.search(struck):
         return text.replace("~~", " ").strip(), False

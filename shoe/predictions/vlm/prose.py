@@ -106,8 +106,7 @@ def listed_names(sentence: str) -> list[tuple[str, int]]:
 def adjacent_names(sentences: list[str]) -> dict[int, dict[str, int]]:
     """Return {sentence index: {name: m}} for sentences without box marks [m], from adjacent lines with marks.
 
-    The lines directly after the sentences are used, or the lines directly before them if the names there occur more
-    often in the sentences.
+    These are the lines directly after a sentence, or before it if their names occur more often in the sentences.
     """
     unmarked = [i for i, sentence in enumerate(sentences) if not MARK.search(sentence)]
     after = {i: names_in([*takewhile(MARK.search, sentences[i + 1 :])]) for i in unmarked}
@@ -228,8 +227,7 @@ def _read_sentence(marked: MarkedText, sentence: str, previous_people: list[int]
 def _statements(parts: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
     """Return (index of the first mark, statement) per statement of a sentence with ``parts`` between the marks.
 
-    After a person and a thing, a new statement starts at the end of a sentence, or at a box that is only called a
-    person: "person [1] holds cup [2] person [3] holds cup [4]".
+    A statement starts after a sentence end, or at a box only called a person: "man [1] holds cup [2] person [3] ...".
     """
     statements: list[tuple[int, str]] = []
     first, statement = 0, parts[0]
@@ -264,10 +262,7 @@ class _Relations(NamedTuple):
 
 @lru_cache(1 << 14)
 def _relations(sentence: str, has_human: bool) -> _Relations:
-    """Return the relations in a sentence, whose marks are written without numbers.
-
-    ``has_human``: whether an earlier sentence has people, to whom "he" or "holding a cup" can refer.
-    """
+    """Return the relations in a sentence; ``has_human``: whether "he" may refer to people of an earlier sentence."""
     sentence = sentence.replace("**", "")
     plain, value = take_confidence(sentence)
     if _MAY_LABEL.search(plain):

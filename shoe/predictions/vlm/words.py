@@ -189,11 +189,7 @@ def _is_verb_alone(verb: str, target: str) -> bool:
 
 
 def without_brackets(cell: str) -> str:
-    """Return the words of a Python list as text, as pandas writes it: "kiss, pet" for "['kiss', 'pet']"; else the text.
-
-    >>> without_brackets("['kiss', 'pet']"), without_brackets("kiss")
-    ('kiss, pet', 'kiss')
-    """
+    """Return the words of a Python list written as text: "kiss, pet" for "['kiss', 'pet']"; other texts unchanged."""
     return re.sub(r"[\[\]'\"]", "", cell).strip() if _LIST.fullmatch(cell) else cell
 
 
