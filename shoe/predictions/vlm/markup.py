@@ -85,7 +85,7 @@ def verdicts_in(answer: Any) -> frozenset[bool]:
 
 @lru_cache(1 << 14)
 def split_verdict(text: str) -> tuple[str, bool | None]:
-    """Return a text without a mark, and True if it confirms ("✅ riding"), False if it denies ("riding? no"); else None."""
+    """Return a text without a mark, and True if it confirms ("✅ riding"), False if it denies ("riding? no")."""
     struck = _STRUCK.sub(" ", text)
     if struck != text and not _WORD.search(struck):
         return text.replace("~~", " ").strip(), False

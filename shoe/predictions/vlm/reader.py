@@ -236,9 +236,7 @@ def _records_of_object(document: dict[Any, Any], depth: int) -> Iterator[Any]:
             images = [image for image in lists.get("images", ()) if isinstance(image, dict) and "id" in image]
             names = {repr(image["id"]): image.get("file_name") for image in images}
             for record in records_in(lists[inside[0]], depth + 1):
-                name = (
-                    names.get(repr(record["image_id"])) if isinstance(record, dict) and "image_id" in record else None
-                )
+                name = names.get(repr(record.get("image_id"))) if isinstance(record, dict) else None
                 yield record | {"image": name} if isinstance(name, str) else record
             return
     yield document
