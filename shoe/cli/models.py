@@ -96,12 +96,8 @@ def _check_truth(path: Path, run: Run, truth: GroundTruth) -> None:
     table = truth.interactions
     other = run.other_truth(table.images, truth.classes, (truth.hoi, table.image))
     if other is not None:
-        raise InputError(
-            path,
-            field="ground truth",
-            found=f"different {other}",
-            expected=f"the {other} with which the run was scored",
-        )
+        expected = f"the {other} with which the run was scored"
+        raise InputError(path, field="ground truth", found=f"different {other}", expected=expected)
 
 
 def refuse_for_runs(paths: Sequence[Path], given: Container[str], *, ground_truth: bool) -> None:

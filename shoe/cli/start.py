@@ -50,7 +50,12 @@ def start() -> None:
 
 def _run(words: list[str]) -> None:
     if words[:1] == [_LEXICON] and len(words) > 1:
-        _run_with(words[1], words[2:])
+        _load_numpy()
+        from shoe.lexicon.store import load_lexicon, use_lexicon
+
+        os.environ[ENVIRONMENT] = os.path.abspath(words[1])  # for child processes
+        with use_lexicon(load_lexicon(words[1])):
+            _run(words[2:])
         return
     if len(words) > (words[:1] != ["demo"]) and not {"-h", "--help"} & set(words):
         _load_numpy()
@@ -72,16 +77,6 @@ def _run(words: list[str]) -> None:
             from shoe.cli.app import run
 
             run(words)
-
-
-def _run_with(lexicon: str, words: list[str]) -> None:
-    """Run a command with a compiled lexicon; its child processes use the lexicon through an environment variable."""
-    _load_numpy()
-    from shoe.lexicon.store import load_lexicon, use_lexicon
-
-    os.environ[ENVIRONMENT] = os.path.abspath(lexicon)
-    with use_lexicon(load_lexicon(lexicon)):
-        _run(words)
 
 
 def _load_numpy() -> None:

@@ -301,14 +301,7 @@ def complete(
     from shoe.core.io.files import read_bytes
     from shoe.llm.budget import Budget
     from shoe.llm.recorder import Progress
-    from shoe.maps.complete import (
-        CompletedPairs,
-        CompleteEstimate,
-        CompletionSpent,
-        MapCompleted,
-        complete as complete_map,
-        first_round,
-    )
+    from shoe.maps import complete as completing
     from shoe.maps.cost_estimate import estimate, measured_progress
     from shoe.maps.growing_map import map_to_continue
     from shoe.maps.job import known, rate, rate_pairs
@@ -341,12 +334,14 @@ def complete(
     limit = Budget(max_cost, max_requests)
     if dry_run or part:
         columns = list(_raters(session))
-        state, wanted = first_round(begin, report.task, columns, tolerance, purpose, (lambda _: {}) if again else None)
+        state, wanted = completing.first_round(
+            begin, report.task, columns, tolerance, purpose, (lambda _: {}) if again else None
+        )
         first = {speech: plan_pairs(speech, pairs) for speech, pairs in wanted.items()}
     if dry_run:
         measured = measured_progress(session, known(session, first, sample=0))
         expected = estimate(first, session.file, session.prompts, progress=measured)
-        if not put_json(CompleteEstimate(state.map, state.map_interval, expected.rounded()), json):
+        if not put_json(completing.CompleteEstimate(state.map, state.map_interval, expected.rounded()), json):
             print(round_line(state, session.file.currency))
             _print_estimate(session, expected)
         return
@@ -373,7 +368,7 @@ def complete(
             return
         if again:
             session.ask_again(again, progress.say)
-        completion = complete_map(
+        completion = completing.complete(
             begin, report.task, rated, list(_raters(session)), folder, tolerance=tolerance, purpose=purpose,
             known=(lambda pairs: rate_pairs(session, pairs, Budget(reason="requests"))) if again else None,
             budget=limit,
@@ -384,10 +379,11 @@ def complete(
     plans = plan_dataset(report.truth.classes), plan_needed(report.truth.classes, [report.predictions])
     whole_build, looked_up = (sum(len(plan) for plan in parts.values()) for parts in plans)
     last, why = completion.rounds[-1], completion.why.name.lower()
-    found = MapCompleted(
+    found = completing.MapCompleted(
         out=str(folder) if last.rated else None, tolerance=tolerance, why=why, map=last.map,
-        map_interval=last.map_interval, rounds=completion.rounds, spent=CompletionSpent(last.requests, last.cost),
-        pairs=CompletedPairs(last.rated, last.unanswered, whole_build, looked_up),
+        map_interval=last.map_interval, rounds=completion.rounds,
+        spent=completing.CompletionSpent(last.requests, last.cost),
+        pairs=completing.CompletedPairs(last.rated, last.unanswered, whole_build, looked_up),
     )  # fmt: skip
     if not put_json(found, json):
         to = console()

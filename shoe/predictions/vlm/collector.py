@@ -26,11 +26,6 @@ from shoe.predictions.vlm.words import Interaction, parse_pair_words
 _NEARLY_ALL = 0.9
 
 
-def has_open_roles(pair: Pair) -> bool:
-    """Return whether a pair has no verb but several texts under unknown keys, one of which may be the verb."""
-    return len(set(pair.keys)) == len(pair.texts) > 1 and all(pair.keys) and not pair.verbs and not pair.phrase
-
-
 def assign_roles(pairs: Sequence[Pair]) -> list[Pair]:
     """Return pairs with their texts assigned to subject, verb and object, alike for all pairs with the same keys."""
     texts: dict[frozenset[str], dict[str, set[str]]] = {}
@@ -202,7 +197,8 @@ class Columns:
             if not verdict:
                 self._notes.add("denied", key)
                 return True
-        if has_open_roles(pair):
+        is_open = len(set(pair.keys)) == len(pair.texts) > 1 and all(pair.keys)
+        if is_open and not pair.verbs and not pair.phrase:  # any of the texts may be the verb
             self._deferred.append((origin, pair))
             return True
         if ALTERNATIVES in pair.target and not self._notes.count("alternatives"):

@@ -16,22 +16,8 @@ from msgspec.structs import replace
 from shoe.core.io.json import repeated_key
 from shoe.core.io.tolerant import FoundObject, values_in
 from shoe.lexicon.phrases.words import patterns
-from shoe.predictions.field_names import (
-    BLOCKS,
-    CALLS,
-    FAILURES,
-    LENGTH,
-    MODEL,
-    SPEAKERS,
-    STOPPED,
-    THOUGHTS,
-    WRAPPERS,
-    holds_data,
-    is_error,
-    is_metadata,
-    is_truth,
-    meaning,
-)
+from shoe.predictions import field_names
+from shoe.predictions.field_names import holds_data, is_error, is_metadata, is_truth, meaning
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.denials import REPLY, says_none
 from shoe.predictions.vlm.images import plain
@@ -272,18 +258,20 @@ def _open(node: Any, wrapper: Wrapper, depth: int) -> None:
         _note_ending(node, wrapper)
         if not _is_wrapper(node):
             wrapper.answers.append(node)
-        elif _type(node) not in THOUGHTS and node.get("thought") is not True:
+        elif _type(node) not in field_names.THOUGHTS and node.get("thought") is not True:
             _open_object(node, wrapper, depth + 1)
 
 
 def _open_object(node: dict[Any, Any], wrapper: Wrapper, depth: int) -> None:
-    is_call = _type(node) in CALLS
+    is_call = _type(node) in field_names.CALLS
     for key, value in node.items():
         name = plain(key) if isinstance(key, str) else ""
         is_argument = is_call and name == "input"
-        if not value or key in SPEAKERS or is_truth(key, value) or (is_metadata(key) and not is_argument):
+        if not value or key in field_names.SPEAKERS or is_truth(key, value) or (is_metadata(key) and not is_argument):
             continue
-        if name in WRAPPERS or (holds_data(value) if isinstance(value, str) else isinstance(value, dict | list)):
+        if name in field_names.WRAPPERS or (
+            holds_data(value) if isinstance(value, str) else isinstance(value, dict | list)
+        ):
             _open(value, wrapper, depth)
 
 
@@ -291,10 +279,12 @@ def _is_wrapper(node: dict[Any, Any]) -> bool:
     short = ((key, value) for key, value in node.items() if not isinstance(value, str) or len(value) <= _SHORT)
     if any(isinstance(value, list | dict | str) and box_of(value, key) is not None for key, value in short):
         return False
-    inner = [value for key, value in node.items() if value and isinstance(key, str) and plain(key) in WRAPPERS]
+    inner = [
+        value for key, value in node.items() if value and isinstance(key, str) and plain(key) in field_names.WRAPPERS
+    ]
     if holds_box(node):
         return any(holds_box(value) for value in inner)
-    is_ending = any(is_error(key) or (isinstance(key, str) and plain(key) in STOPPED) for key in node)
+    is_ending = any(is_error(key) or (isinstance(key, str) and plain(key) in field_names.STOPPED) for key in node)
     if is_ending or any(isinstance(value, str | dict | list) for value in inner):
         return True
     neutral = [meaning(key) for key, value in node.items() if not _holds_text(value)]
@@ -310,10 +300,12 @@ def _open_list(node: list[Any], wrapper: Wrapper, depth: int) -> None:
         _open(node[0], wrapper, depth)
     elif is_chat(node):
         last, earlier = _last_turns(node), Wrapper()
-        for turn in (turn for turn in node if turn in last or _speaker(turn) in MODEL):
+        for turn in (turn for turn in node if turn in last or _speaker(turn) in field_names.MODEL):
             _open(turn, wrapper if turn in last else earlier, depth)
         wrapper.earlier += earlier.answers
-    elif node and all(isinstance(part, dict) and (_type(part) in BLOCKS or _is_wrapper(part)) for part in node):
+    elif node and all(
+        isinstance(part, dict) and (_type(part) in field_names.BLOCKS or _is_wrapper(part)) for part in node
+    ):
         # Each part is a complete answer if a part has an index, or no key of a block of one answer.
         if any("index" in part or _BLOCK_KEYS.isdisjoint(part) for part in node):
             _open_first(node, wrapper, depth)
@@ -351,7 +343,7 @@ def _open_blocks(blocks: list[dict[Any, Any]], wrapper: Wrapper, depth: int) -> 
         inner = Wrapper()
         _open(block, inner, depth)
         wrapper.add_ending(inner)
-        is_call = _type(block) in CALLS or not {"function", "functionCall"}.isdisjoint(block)
+        is_call = _type(block) in field_names.CALLS or not {"function", "functionCall"}.isdisjoint(block)
         (calls if is_call else texts).extend(inner.answers)
     for parts in (texts, calls):
         if all(isinstance(part, str) for part in parts):
@@ -362,13 +354,13 @@ def _open_blocks(blocks: list[dict[Any, Any]], wrapper: Wrapper, depth: int) -> 
 
 def _last_turns(turns: list[Any]) -> list[dict[Any, Any]]:
     """Return the turns after the last turn of another speaker than the model; if none, the model's last turn."""
-    last = max((i for i, turn in enumerate(turns) if (_speaker(turn) or "model") not in MODEL), default=-1)
+    last = max((i for i, turn in enumerate(turns) if (_speaker(turn) or "model") not in field_names.MODEL), default=-1)
     answer_turns = [turn for turn in turns[last + 1 :] if isinstance(turn, dict)]
-    return answer_turns or [turn for turn in turns if _speaker(turn) in MODEL][-1:]
+    return answer_turns or [turn for turn in turns if _speaker(turn) in field_names.MODEL][-1:]
 
 
 def _speaker(turn: Any) -> str:
-    keys = SPEAKERS if isinstance(turn, dict) else ()
+    keys = field_names.SPEAKERS if isinstance(turn, dict) else ()
     return next((turn[key].lower() for key in keys if isinstance(turn.get(key), str)), "")
 
 
@@ -381,14 +373,14 @@ def _note_ending(node: dict[Any, Any], wrapper: Wrapper) -> None:
     failure = ""
     for key, value in node.items():
         name = plain(key) if isinstance(key, str) else ""
-        if name in STOPPED:
+        if name in field_names.STOPPED:
             reasons = value.values() if isinstance(value, dict) else [value]
             texts = [reason for reason in reasons if isinstance(reason, str)]
             wrapper.reason = wrapper.reason or next(iter(texts), "")
-            wrapper.is_cut |= any(reason.lower() in LENGTH for reason in texts)
+            wrapper.is_cut |= any(reason.lower() in field_names.LENGTH for reason in texts)
         elif is_error(key) and value:
             wrapper.error = wrapper.error or _error_name(value)
-        elif name in ("type", "status") and isinstance(value, str) and value.lower() in FAILURES:
+        elif name in ("type", "status") and isinstance(value, str) and value.lower() in field_names.FAILURES:
             failure = value
     wrapper.error = wrapper.error or failure
 

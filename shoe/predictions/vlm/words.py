@@ -200,14 +200,9 @@ def split_verbs(verb: str, target: str) -> list[str]:
     verbs = [each for part in text.JOINED.split(verb) if (each := part.strip())]
     own = [each for each in verbs if not text.says_no_interaction(text.tokens(text.plain(each)))]
     gerunds = {(word := each.split()[0]).endswith("ing") and word not in bases(word, "verb") for each in own}
-    are_verbs = len(gerunds) == 1 and all(_is_verb_alone(each, target) and _begins_as_verb(each) for each in own)
-    return verbs if are_verbs else []
-
-
-def _begins_as_verb(words: str) -> bool:
-    """Return whether words can be a verb, and do not begin with a preposition or a function word such as "the"."""
-    first, *_ = text.tokens(text.plain(words))
-    return can_be_verb(words) and first not in text.PREPOSITIONS and first not in _FUNCTION_WORDS
+    are_verbs = len(gerunds) == 1 and all(_is_verb_alone(each, target) and can_be_verb(each) for each in own)
+    firsts = {first for each in own for first in text.tokens(text.plain(each))[:1]}
+    return verbs if are_verbs and (text.PREPOSITIONS | _FUNCTION_WORDS).isdisjoint(firsts) else []
 
 
 def _from_texts(subject: str, target: str, texts: tuple[str, ...]) -> tuple[str, list[str], str, str]:
