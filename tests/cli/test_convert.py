@@ -81,10 +81,8 @@ def test_naming_the_source_format_takes_the_place_of_its_content(tmp_path: Path)
     ("arguments", "message"),
     [
         ("out.json", r"out\.json: .*extension '\.json'.* --to: csv"),
-        ("out", "extension ''"),
-        ("out.json --to ppdm", "format ppdm .*read.*: csv"),
-        ("out.json --to qpik", r"format 'qpik' .*mean qpic\?"),
-        ("out.npz --boxes xyx", "box convention 'xyx'"),
+        *(("out", "extension ''"), ("out.json --to ppdm", "format ppdm .*read.*: csv")),
+        *(("out.json --to qpik", r"format 'qpik' .*mean qpic\?"), ("out.npz --boxes xyx", "box convention 'xyx'")),
     ],
 )
 def test_options_are_checked_first_and_nothing_is_written(tmp_path: Path, arguments: str, message: str) -> None:

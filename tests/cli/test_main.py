@@ -71,8 +71,7 @@ def test_no_memory_is_one_line(monkeypatch: pytest.MonkeyPatch, error: Exception
         ("similarity ride sit --map hico-det", ["option: --map"]),
         ("convert in.json out.csv --from qpic", ["option: --from"]),
         ("map complete hico-det --budget 1", ["option: --budget"]),
-        ("scores", ["command 'scores'"]),
-        ("map bild", ["command 'bild'"]),
+        *(("scores", ["command 'scores'"]), ("map bild", ["command 'bild'"])),
         ("demo more", ["(see shoe demo --help)"]),
     ],
 )

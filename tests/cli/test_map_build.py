@@ -344,8 +344,7 @@ def test_local_raters_take_part(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (["--parts", "verbs"], ["speech 'verbs'", "mean verb?"]),
-        (["--dataset", "hico"], ["hico-det"]),
+        *((["--parts", "verbs"], ["speech 'verbs'", "mean verb?"]), (["--dataset", "hico"], ["hico-det"])),
         (["--steps", "2"], ["--steps and --for"]),
         (["--object-words", "hed"], ["object-words 'hed'", "mean head?"]),
         (["--prompts", "/nowhere"], ["/nowhere/verb.txt: found no such file"]),

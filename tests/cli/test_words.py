@@ -59,11 +59,8 @@ def test_what_was_never_rated_has_no_value_and_the_part_of_speech_may_be_said() 
 @pytest.mark.parametrize(
     ("options", "value"),
     [
-        ("", 0.5 * 0.625 + 0.5 * 0.75),
-        ("--weight 0.25", 0.25 * 0.625 + 0.75 * 0.75),
-        ("--combine minimum", 0.625),
-        ("--combine geometric", (0.625 * 0.75) ** 0.5),
-        ("--ensemble majority-mean", 0.6875),
+        *(("", 0.5 * 0.625 + 0.5 * 0.75), ("--weight 0.25", 0.25 * 0.625 + 0.75 * 0.75), ("--combine minimum", 0.625)),
+        *(("--combine geometric", (0.625 * 0.75) ** 0.5), ("--ensemble majority-mean", 0.6875)),
     ],
 )
 def test_two_interactions(options: str, value: float) -> None:
@@ -144,8 +141,7 @@ def test_what_cannot_be_resolved_is_refused() -> None:
         ("eating pizza with a fork", ["read as  eating · pizza / fork"], ["eat.v.01", "pizza.n.01", "fork.n.01"]),
         ("man on a horse", ["read as   being on · horse", "doubtful  "], ["be.v.01"]),
         ("riding and holding a horse", ["read as  riding · horse", "read as  holding · horse"], ["hold.v.02"]),
-        ("a man is not riding a horse", ["denied  "], []),
-        ("the \x1b white ship", ["not read  "], []),
+        *(("a man is not riding a horse", ["denied  "], []), ("the \x1b white ship", ["not read  "], [])),
     ],
 )
 def test_a_phrase_is_shown_as_it_is_split(phrase: str, says: list[str], senses: list[str]) -> None:

@@ -61,9 +61,7 @@ def test_a_sample_with_an_error_counts_as_failed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "found"),
     [
-        ([], "no samples"),
-        ([b"{"], "found the end"),
-        ([b"[]"], r"damaged log \(AttributeError\)"),
+        *(([], "no samples"), ([b"{"], "found the end"), ([b"[]"], r"damaged log \(AttributeError\)")),
         ([bytes(201_000_000)], r"0\.2 GB of compressed"),
     ],
 )

@@ -231,14 +231,9 @@ LIST = json.dumps([ITEM, ITEM | {"verb": "wash"}])
     [
         (f"Draft: {LIST}\nFinal: []", 0),
         (f"Initial:\n```json\n{LIST}\n```\nFinal:\n```json\n[]\n```", 0),
-        (f"{LIST}\n\\boxed{{[]}}", 0),
-        (f"{LIST}\n[]", 0),
-        (f'{LIST}\nCorrected answer: {{"interactions": []}}', 0),
-        (json.dumps({"draft": [ITEM], "final": []}), 0),
-        (json.dumps({"draft": [], "final": []}), 0),
-        (f"[]\n{LIST}", 2),
-        (f"Person 1: {LIST}\nPerson 2: []", 2),
-        (f'{LIST}\n{{"warnings": []}}', 2),
+        *((f"{LIST}\n\\boxed{{[]}}", 0), (f"{LIST}\n[]", 0), (f'{LIST}\nCorrected answer: {{"interactions": []}}', 0)),
+        *((json.dumps({"draft": [ITEM], "final": []}), 0), (json.dumps({"draft": [], "final": []}), 0)),
+        *((f"[]\n{LIST}", 2), (f"Person 1: {LIST}\nPerson 2: []", 2), (f'{LIST}\n{{"warnings": []}}', 2)),
         (json.dumps({"interactions": [ITEM], "notes": []}), 1),
     ],
 )

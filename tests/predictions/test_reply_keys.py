@@ -23,10 +23,8 @@ def read(tmp_path: Path, reply: Any) -> tuple[list[tuple[str, str]], list[float]
 HORSE = {"object": "horse"}
 NO_BOXES = dict.fromkeys(BOXES)
 NAMES: list[dict[str, Any]] = [
-    {"type": "animal", "label": "horse"},
-    {"category": "animal", "name": "horse"},
-    {"name": "horse_1", "class": "horse"},
-    {"color": "red", "label": "horse"},
+    *({"type": "animal", "label": "horse"}, {"category": "animal", "name": "horse"}),
+    *({"name": "horse_1", "class": "horse"}, {"color": "red", "label": "horse"}),
 ]
 PERSON = {"human": {"bbox": HUMAN}}
 PERSON = {"human": {"bbox": HUMAN}}
@@ -95,11 +93,9 @@ def test_descriptions_and_alternatives_are_no_further_verbs(tmp_path: Path, item
 @pytest.mark.parametrize(
     "scores",
     [
-        {"detection_score": 0.8, "interaction_score": 0.3},
-        {"localization_score": 0.8, "relation_score": 0.3},
+        *({"detection_score": 0.8, "interaction_score": 0.3}, {"localization_score": 0.8, "relation_score": 0.3}),
         {"visual_score": 0.8, "text_score": 0.7, "final_score": 0.3},
-        {"box_confidence": 0.8, "confidence": 0.3},
-        {"score": 0.3, "verb_score": 0.8},
+        *({"box_confidence": 0.8, "confidence": 0.3}, {"score": 0.3, "verb_score": 0.8}),
     ],
 )
 def test_the_score_of_the_interaction_is_read_before_other_scores(tmp_path: Path, scores: dict[str, float]) -> None:
@@ -115,10 +111,8 @@ CELLS = "|---|---|---|"
     ("text", "expected"),
     [
         # Lists of verbs are read completely.
-        (f"{FIELDS}Verbs: ride, feed", [RIDE, FEED]),
-        (f"{FIELDS}verbs: [ride, feed]", [RIDE, FEED]),
-        (f"{FIELDS}verbs: ['ride', 'feed']", [RIDE, FEED]),
-        (f"{FIELDS}verbs:\n  - ride\n  - feed", [RIDE, FEED]),
+        *((f"{FIELDS}Verbs: ride, feed", [RIDE, FEED]), (f"{FIELDS}verbs: [ride, feed]", [RIDE, FEED])),
+        *((f"{FIELDS}verbs: ['ride', 'feed']", [RIDE, FEED]), (f"{FIELDS}verbs:\n  - ride\n  - feed", [RIDE, FEED])),
         (f"{FIELDS}Interactions: riding; feeding", [("riding", "horse"), ("feeding", "horse")]),
         (f"{FIELDS}Action: riding, feeding", [("riding", "horse"), ("feeding", "horse")]),
         (f"{FIELDS}**Actions**:\n- riding\n- feeding", [("riding", "horse"), ("feeding", "horse")]),

@@ -67,8 +67,7 @@ def chat(image: str, *turns: object) -> dict[str, object]:
     ("turns", "verbs", "unread"),
     [
         (([item("hold")], "Nothing else, the list is complete."), ["hold"], 0),
-        (([item("hold")], []), ["hold"], 0),
-        (([item("hold")], [item("wash")]), ["wash"], 1),
+        *((([item("hold")], []), ["hold"], 0), (([item("hold")], [item("wash")]), ["wash"], 1)),
         (([item("hold")], [item("wash")], "That is all."), ["wash"], 1),
         (([item("hold")], [item("hold")]), ["hold"], 0),
     ],

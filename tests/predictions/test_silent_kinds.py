@@ -108,17 +108,11 @@ def said(verb: str) -> str:
 @pytest.mark.parametrize(
     ("draft", "final"),
     [
-        ("Initial: ", ". After review: "),
-        ("Draft: ", ". Final answer: "),
-        ("Draft: ", "; final: "),
-        ("At first I thought: ", ". On closer look: "),
-        ("First guess: ", " → Corrected: "),
-        ("Initially: ", ". Upon review: "),
-        ("Initially, the ", ". After a closer look, the "),
+        *(("Initial: ", ". After review: "), ("Draft: ", ". Final answer: "), ("Draft: ", "; final: ")),
+        *(("At first I thought: ", ". On closer look: "), ("First guess: ", " → Corrected: ")),
+        *(("Initially: ", ". Upon review: "), ("Initially, the ", ". After a closer look, the ")),
         ("Initial prediction: ", " (0.7). After double-checking: "),
-        ("A ", ". Wait, actually: the "),
-        ("A ", ". Correction: the "),
-        ("Preliminary:\n- ", "\nRevised:\n- "),
+        *(("A ", ". Wait, actually: the "), ("A ", ". Correction: the "), ("Preliminary:\n- ", "\nRevised:\n- ")),
     ],
 )
 def test_of_a_draft_and_a_final_answer_in_one_line_the_final_answer_counts(
@@ -163,14 +157,9 @@ PAIR_LINE = f"person {HUMAN}, book {THING}"
 @pytest.mark.parametrize(
     "line",
     [
-        f"holding: {PAIR_LINE}, 0.92",
-        f"holding: {PAIR_LINE} (0.92)",
-        f"holding: {PAIR_LINE}, confidence 0.92",
-        f"holding: {PAIR_LINE}, score=0.92",
-        f"holding: {PAIR_LINE}, 0.92 confidence",
-        f"holding: {PAIR_LINE} | conf 0.92",
-        f"holding, {PAIR_LINE}, 0.92",
-        f"1. holding (0.92): {PAIR_LINE}",
+        *(f"holding: {PAIR_LINE}, 0.92", f"holding: {PAIR_LINE} (0.92)", f"holding: {PAIR_LINE}, confidence 0.92"),
+        *(f"holding: {PAIR_LINE}, score=0.92", f"holding: {PAIR_LINE}, 0.92 confidence"),
+        *(f"holding: {PAIR_LINE} | conf 0.92", f"holding, {PAIR_LINE}, 0.92", f"1. holding (0.92): {PAIR_LINE}"),
         f"- {PAIR_LINE}: holding, 0.92",
     ],
 )
@@ -188,24 +177,15 @@ def test_lines_of_a_pair_may_state_a_confidence(tmp_path: Path, line: str) -> No
 @pytest.mark.parametrize(
     "reply",
     [
-        "Nobody is interacting with anything",
-        "There are no people in the image",
-        "There is nobody in the picture.",
-        "I don't see anyone in this image.",
-        "Nothing is happening.",
-        "The scene shows an empty street without people.",
-        "There isn't anyone interacting with an object here.",
-        "The image does not contain any people.",
-        "Zero interactions",
-        "Nobody is visible",
-        "No one is present.",
+        *("Nobody is interacting with anything", "There are no people in the image", "There is nobody in the picture."),
+        *("I don't see anyone in this image.", "Nothing is happening."),
+        *("The scene shows an empty street without people.", "There isn't anyone interacting with an object here."),
+        *("The image does not contain any people.", "Zero interactions", "Nobody is visible", "No one is present."),
         "I can't see any people in this image, so there are no interactions to report.",
         "The people in the image are not interacting with any objects.",
         "A man stands alone; he is not interacting with any object.",
-        "The room is empty.",
-        "Neither person is interacting with an object.",
-        "Everyone is just standing; no interactions.",
-        "The image shows only animals, no people.",
+        *("The room is empty.", "Neither person is interacting with an object."),
+        *("Everyone is just standing; no interactions.", "The image shows only animals, no people."),
     ],
 )
 def test_denials_of_all_interactions_are_answers(tmp_path: Path, reply: str) -> None:
@@ -219,8 +199,7 @@ def test_denials_of_all_interactions_are_answers(tmp_path: Path, reply: str) -> 
         "A man is riding a horse; nobody else is visible.",
         "A person rides a horse. There are no other interactions.",
         "The man is not interacting with the dog; he rides the horse.",
-        "The man holds a cup, no people behind him",
-        "The man is riding a horse without people around",
+        *("The man holds a cup, no people behind him", "The man is riding a horse without people around"),
         "I can't see the image, so there are no interactions to list.",
         "I cannot determine whether any people interact with objects.",
         "Nobody knows.",
@@ -338,10 +317,7 @@ DOG = f"The person {HUMAN} is walking the dog {OTHER}."
 @pytest.mark.parametrize(
     "heading",
     [
-        "Now the final answer:",
-        "So, my final answer is:",
-        "Here is the final list:",
-        "**Final interactions:**",
+        *("Now the final answer:", "So, my final answer is:", "Here is the final list:", "**Final interactions:**"),
         "## Final Answer",
     ],
 )

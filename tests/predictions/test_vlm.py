@@ -46,9 +46,7 @@ def listed(items: Any) -> dict[str, Any]:
         {"image": "a.jpg", "human": dict(zip(SIDES, HUMAN, strict=True)), "object_box": TARGET, **WORDS},
         listed([ITEM]),
         {"image": "a.jpg", "hois": [{**ITEM, "interaction": "riding a horse"}]},
-        {"a.jpg": [ITEM]},
-        {"a.jpg": {"interactions": [ITEM]}},
-        replied([ITEM]),
+        *({"a.jpg": [ITEM]}, {"a.jpg": {"interactions": [ITEM]}}, replied([ITEM])),
     ],
 )
 @pytest.mark.parametrize("as_list", [False, True])
@@ -69,16 +67,12 @@ PHRASES = {
 INTERACTIONS = {"sitting on": ("sitting on", "bench"), "a man rides a horse": ("rides", "horse")}
 # Field, object beside it, and the verb.
 BESIDE = [
-    ("row boat", "boat", "row"),
-    ("milks a cow", "cows", "milks"),
-    ("sit_on_dining_table", "dining table", "sit on"),
+    *(("row boat", "boat", "row"), ("milks a cow", "cows", "milks"), ("sit_on_dining_table", "dining table", "sit on")),
     ("bread toasting", "bread", "toasting"),
     ("does the repair of", "clock", "repairing / does a repair of"),
     ("looks at the price on", "parking meter", "looks at price on"),
-    ("to groom", "horse", "groom"),
-    ("peers under", "car", "peers under"),
-    ("not interacting", "bus", "no_interaction"),
-    ("null", "bus", "no_interaction"),
+    *(("to groom", "horse", "groom"), ("peers under", "car", "peers under")),
+    *(("not interacting", "bus", "no_interaction"), ("null", "bus", "no_interaction")),
 ]
 
 
@@ -172,17 +166,11 @@ REPLY = json.dumps({"interactions": [{**ITEM, "confidence": 0.5}] * 3}, separato
 @pytest.mark.parametrize(
     ("reply", "kept", "facts"),
     [
-        (REPLY, 3, {}),
-        (f"```json\n{REPLY}\n```", 3, {}),
-        (f"Sure! ```json\n{REPLY}\n``` Is that all?", 3, {}),
-        (f"I see: {REPLY} and that is it.", 3, {}),
-        (REPLY[:-10], 2, {"fixed": 1, "left_out": 1}),
+        *((REPLY, 3, {}), (f"```json\n{REPLY}\n```", 3, {}), (f"Sure! ```json\n{REPLY}\n``` Is that all?", 3, {})),
+        *((f"I see: {REPLY} and that is it.", 3, {}), (REPLY[:-10], 2, {"fixed": 1, "left_out": 1})),
         (f"```json\n{REPLY[:-100]}", 2, {"fixed": 1, "left_out": 1}),
-        (REPLY.replace("}]", "},]"), 3, {"fixed": 1}),
-        ("[]", 0, {}),
-        ('{"interactions": []}', 0, {}),
-        ("Nobody does anything here.", 0, {"unread": 1}),
-        ("", 0, {"unread": 1}),
+        *((REPLY.replace("}]", "},]"), 3, {"fixed": 1}), ("[]", 0, {}), ('{"interactions": []}', 0, {})),
+        *(("Nobody does anything here.", 0, {"unread": 1}), ("", 0, {"unread": 1})),
         (REPLY.replace('"object_box"', '"image"', 1), 2, {"left_out": 1}),
         (REPLY.replace("[310,19,362,123]", "[362,19,310,123]", 1), 2, {"flat_boxes": 1}),
         ("{" * 5000 + "}" * 5000, 0, {"unread": 1}),

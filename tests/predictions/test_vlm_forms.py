@@ -69,8 +69,7 @@ def test_what_cannot_be_scored_is_refused_with_the_reason(tmp_path: Path, record
     [
         ("jumping and flipping", ["jumping", "flipping"]),
         ("running, walking & petting", ["running", "walking", "petting"]),
-        ("sit on/ride", ["sit on", "ride"]),
-        ("moving up and down", ["moving"]),
+        *(("sit on/ride", ["sit on", "ride"]), ("moving up and down", ["moving"])),
         ("no interaction", ["no_interaction"]),
     ],
 )
@@ -156,10 +155,8 @@ def test_rows_name_their_records_and_items(tmp_path: Path) -> None:
     """Replies of several items each, between a structured record, a sentence and a reply that is cut."""
     pairs = [{"human_box": [i, 10, 90, 80], "object_box": [20, i, 99, 70]} for i in range(4)]
     said: list[dict[str, Any]] = [
-        {"verb": "riding", "object": "horse"},
-        {"verb": "being used by", "object": "person"},
-        {"verb": "not riding", "object": "horse"},
-        {"verb": "wash and hold", "object": "cup", "score": 0.5},
+        *({"verb": "riding", "object": "horse"}, {"verb": "being used by", "object": "person"}),
+        *({"verb": "not riding", "object": "horse"}, {"verb": "wash and hold", "object": "cup", "score": 0.5}),
     ]
     items: list[dict[str, Any]] = [{**box, **verb} for box, verb in zip(pairs, said, strict=True)]
     things = [{"verb": "hold", "object": "cup", "bbox": [5, 6, 70, 80]}] * 2
@@ -244,13 +241,11 @@ OF_TEXT = '"human_box": [100,50,300,400], "object_box": [200,150,420,470]'
     [
         "person<loc_100><loc_50><loc_300><loc_400>THING<loc_200><loc_150><loc_420><loc_470>",
         "<ref>person</ref><box>[[100,50,300,400]]</box><ref>THING</ref><box>[[200,150,420,470]]</box>",
-        "person[100,50,300,400] THING[200,150,420,470]",
-        "person [100,50,300,400], THING [200,150,420,470]",
+        *("person[100,50,300,400] THING[200,150,420,470]", "person [100,50,300,400], THING [200,150,420,470]"),
         "There is a person [100,50,300,400] and a THING [200,150,420,470].",
         "person: [100,50,300,400]\nTHING: [200,150,420,470]",
         '[{"bbox_2d": [100,50,300,400], "label": "person"}, {"bbox_2d": [200,150,420,470], "label": "THING"}]',
-        f'[{{{OF_TEXT}, "object": "THING"}}]',
-        f'[{{{OF_TEXT}, "interaction": "person THING"}}]',
+        *(f'[{{{OF_TEXT}, "object": "THING"}}]', f'[{{{OF_TEXT}, "interaction": "person THING"}}]'),
         f'[{{{OF_TEXT}, "verb": "THING", "object": "THING"}}]',
         f'[{{{OF_TEXT}, "verb": "person THING", "object": "THING"}}]',
         f'[{{{OF_TEXT}, "phrase": "No, a man.", "object": "man"}}]',

@@ -35,9 +35,7 @@ def turns(*said: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize(
     "response",
     [
-        chat(SAID),
-        chat([{"type": "text", "text": SAID}]),
-        chat(SAID, reasoning_content=ASKED),
+        *(chat(SAID), chat([{"type": "text", "text": SAID}]), chat(SAID, reasoning_content=ASKED)),
         chat("", tool_calls=[{"type": "function", "function": {"name": "f", "arguments": {"interactions": ITEMS}}}]),
         {"status_code": 200, "body": {"object": "response", "instructions": ASKED, "tool_choice": "none", "output": [
             {"type": "reasoning", "summary": [{"type": "summary_text", "text": ASKED}]},
@@ -48,8 +46,7 @@ def turns(*said: str) -> list[dict[str, str]]:
                                                {"text": SAID[40:]}], "role": "model"}, "finishReason": "STOP"}]},
         turns(ASKED, ASKED, ASKED, SAID),
         [{"generated_text": [*turns(ASKED), {"role": "assistant", "content": SAID}]}],
-        {"run": {"my_words": {"text_out": SAID}}},
-        SAID.replace('"', "&quot;"),
+        *({"run": {"my_words": {"text_out": SAID}}}, SAID.replace('"', "&quot;")),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("key", ["response", "something_else"])
@@ -61,8 +58,7 @@ def test_the_answer_is_found_in_a_wrapper(tmp_path: Path, response: Any, key: st
 @pytest.mark.parametrize(
     "document",
     [
-        [["a.jpg", SAID], ["b.jpg", SAID]],
-        {"a.jpg": SAID, "b.jpg": chat(SAID)},
+        *([["a.jpg", SAID], ["b.jpg", SAID]], {"a.jpg": SAID, "b.jpg": chat(SAID)}),
         {"model": "m", "predictions": {"a.jpg": [SAID], "b.jpg": {"response": SAID}}},
         {"image": {"0": "a.jpg", "1": "b.jpg"}, "response": {"0": SAID, "1": SAID}},
         {"status": "success", "samples": [{"id": name, "input": [{"image": f"data/{name}.jpg"}],
@@ -86,8 +82,7 @@ def test_records_are_found_in_a_document(tmp_path: Path, document: Any) -> None:
         ({"response": {"promptFeedback": {"blockReason": "SAFETY"}}}, "refused", []),
         ({"response": "I cannot help with that picture."}, "refused", []),
         ({"response": "No interactions."}, "none", ["No interactions."]),
-        ({"response": ""}, "unread", []),
-        ({}, "unread", []),
+        *(({"response": ""}, "unread", []), ({}, "unread", [])),
     ],
 )  # fmt: skip
 def test_what_ended_otherwise_is_counted_and_named(

@@ -63,10 +63,8 @@ def test_the_second_call_installs_nothing_unless_pyproject_has_changed(checkout:
 @pytest.mark.parametrize(
     ("kinds", "installed"),
     [
-        (["dev", "core", "docs"], [".[dev]"]),
-        (["core", "dev"], [".", ".[dev]"]),
-        (["ci", "dev", "core", "ci"], [ALL]),
-        (["dev", "ci"], [".[dev]", ALL]),
+        *((["dev", "core", "docs"], [".[dev]"]), (["core", "dev"], [".", ".[dev]"])),
+        *((["ci", "dev", "core", "ci"], [ALL]), (["dev", "ci"], [".[dev]", ALL])),
     ],
 )
 def test_what_a_larger_kind_brought_is_installed_once(checkout: Path, kinds: list[str], installed: list[str]) -> None:

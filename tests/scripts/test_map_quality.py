@@ -61,13 +61,11 @@ def test_verbs_and_nouns_are_read_apart_and_adjectives_left_out(simlex: Path) ->
 @pytest.mark.parametrize(
     ("lines", "where"),
     [
-        ([], "line 1"),
-        (["word1 word2 POS SimLex999"], "line 1"),
+        *(([], "line 1"), (["word1 word2 POS SimLex999"], "line 1")),
         ([_HEADER, "ride\tdrive\tV\t10.5\t0"], "line 2: SimLex999"),
         ([_HEADER, "ride\tdrive\tV\tnan\t0"], "line 2: SimLex999"),
         ([_HEADER, "ride\tdrive\tV\tmuch\t0"], "line 2: SimLex999"),
-        ([_HEADER, "ride\tdrive\tX\t1\t0"], "line 2: POS"),
-        ([_HEADER, _LINES[0], "ride\tdrive"], "line 3"),
+        *(([_HEADER, "ride\tdrive\tX\t1\t0"], "line 2: POS"), ([_HEADER, _LINES[0], "ride\tdrive"], "line 3")),
     ],
 )
 def test_a_broken_file_is_named_with_its_line(tmp_path: Path, lines: list[str], where: str) -> None:
