@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from shoe.benchmarks import hico_det
 from shoe.cli.convert import convert
-from shoe.core.errors import InputError, OptionError
+from shoe.core.errors import InputError
 from shoe.demo import TRUTH
 from shoe.predictions import read_predictions
 from shoe.predictions.boxes.conventions import LAYOUTS, ORDERS, PICTURES, SCALES
@@ -70,26 +70,6 @@ def test_boxes_that_are_continuous_are_announced_for_matlab(tmp_path: Path, monk
     assert "--boxes pixels " in last
     read, before = read_predictions(out, boxes="pixels"), read_predictions(source)
     assert sorted(samples.rows(read)) == sorted(samples.rows(before))
-
-
-def test_naming_the_source_format_takes_the_place_of_its_content(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"flat\.csv: .*format qpic"):
-        run(samples.FOLDER / "flat.csv", tmp_path / "out.npz", "--format", "qpic")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("out.json", r"out\.json: .*extension '\.json'.* --to: csv"),
-        *(("out", "extension ''"), ("out.json --to ppdm", "format ppdm .*read.*: csv")),
-        *(("out.json --to qpik", r"format 'qpik' .*mean qpic\?"), ("out.npz --boxes xyx", "box convention 'xyx'")),
-    ],
-)
-def test_options_are_checked_first_and_nothing_is_written(tmp_path: Path, arguments: str, message: str) -> None:
-    target, *options = arguments.split()
-    with pytest.raises(OptionError, match=message):
-        run(samples.FOLDER / "qpic.json", tmp_path / target, *options)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_open_word_that_the_target_cannot_hold_leaves_the_old_file(tmp_path: Path) -> None:

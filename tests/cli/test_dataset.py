@@ -138,11 +138,6 @@ def test_a_split_of_classes_is_described() -> None:
     assert re.match("unseen     every object ", objects)
 
 
-def test_what_is_neither_dataset_nor_split_nor_file_is_said_in_a_line(tmp_path: Path) -> None:
-    refused(run("dataset", "info", "uc9"), "'uc9'")
-    refused(run("dataset", "check", tmp_path / "nothing"), "nothing: found no folder")
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     document = parsed(INSTANCES)

@@ -181,27 +181,6 @@ def test_pictures_of_several_models_have_folders_of_their_own(tmp_path: Path) ->
     assert sorted(os.listdir(tmp_path / "i")) == ["one", "two"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        *((["no.json"], ["no.json: found no such file"]), ([TRUTH], ["found ground truth", "predictions"])),
-        ([VLM, "--variant", "papers"], ["variant 'papers'", "mean paper?"]),
-        ([VLM, "--by", "roles"], ["classes 'roles'", "mean role?"]),
-        ([VLM, "--by", "role"], ["by=role: ", "hico-det (hicodet instances JSON), expected v-coco"]),
-        *(([VLM, "--choice", "good"], ["choice 'good'"]), ([VLM, "--seed", "-1"], ["seed: found -1"])),
-        ([VLM, "--no-interaction", "drop"], ["no_interaction 'drop'"]),
-        *(([VLM, "--similarity", "hico-dt"], ["hico-dt"]), ([VLM, "--images", "."], ["--images requires --out"])),
-        ([VLM, "--out", "i", "--images", "nowhere"], ["nowhere: found no", "folder"]),
-        ([VLM, "--figures", "file"], ["file: found File exists", "folder"]),
-        ([VLM, "--json", "nowhere/errors.json"], ["nowhere/errors.json: found no folder"]),
-    ],
-)
-def test_mistakes_are_one_line_and_leave_nothing(tmp_path: Path, arguments: list[str | Path], says: list[str]) -> None:
-    (tmp_path / "file").write_text("")
-    refused(run(*arguments, folder=tmp_path), *says)
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
 def test_without_the_extra_the_install_command_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     refused(run(VLM, "--figures", tmp_path / "f"), "pip install 'shoe-eval[plots]'")

@@ -3,7 +3,7 @@
 import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
-from tests.cli.run import as_json, output, refused, run
+from tests.cli.run import as_json, output
 
 DETECTOR = PREDICTIONS["detector"]
 
@@ -30,15 +30,3 @@ def test_the_table_says_what_the_json_does() -> None:
     assert "--verbose" in brief
     assert "hico-det → diag" not in brief
     assert {"hico-det", "diag", "unpredicted"} <= set(brief.split())
-
-
-@pytest.mark.parametrize(
-    ("protocols", "says"),
-    [
-        ("hico-det,shoe", ["--protocols: ", "protocol shoe"]),
-        ("hico", ["protocol 'hico'", "mean hico-det?"]),
-        ("hico-det,,qpic", ["protocol ''"]),
-    ],
-)
-def test_other_protocols_are_refused(protocols: str, says: list[str]) -> None:
-    refused(run("explain", DETECTOR, "-g", TRUTH, "--protocols", protocols), *says)

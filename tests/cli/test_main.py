@@ -3,14 +3,17 @@
 import os
 import resource
 import runpy
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import shoe
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli.run import COMMAND, refused, run
+from tests.predictions.samples import FOLDER
 
 
 def test_a_terminal_that_knows_only_ascii_gets_no_traceback() -> None:
@@ -57,26 +60,17 @@ def test_no_memory_is_one_line(monkeypatch: pytest.MonkeyPatch, error: Exception
     refused(run("demo"), "not enough memory")
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        ("score", ["argument 'predictions'", "shoe score --help"]),
-        ("score p.json --nonsense 1", ["option: --nonsense", "shoe score --help"]),
-        ("score p.json --groundtruth 1", ["--groundtruth", "mean --ground-truth?", "shoe score --help"]),
-        ("diagnose p.json -g t.json --seed x", ["--seed"]),
-        ("score p.json --html 1", ["option: --html", "of shoe compare)", "shoe score"]),
-        ("score p.json --tau 1", ["option: --tau", "--option tau=VALUE?"]),
-        ("demo --tau 1", ["option: --tau (see shoe demo --help)"]),
-        ("score p.json --json", ["requires an argument", "shoe score --help"]),
-        ("similarity ride sit --map hico-det", ["option: --map"]),
-        ("convert in.json out.csv --from qpic", ["option: --from"]),
-        ("map complete hico-det --budget 1", ["option: --budget"]),
-        *(("scores", ["command 'scores'"]), ("map bild", ["command 'bild'"])),
-        ("demo more", ["(see shoe demo --help)"]),
-    ],
-)
-def test_a_command_line_that_is_none_gets_one_line(words: str, says: list[str]) -> None:
-    refused(run(*words.split()), *says)
+FILES = {"TRUTH": TRUTH, "VLM": PREDICTIONS["free text"], "DETECTOR": PREDICTIONS["detector"]}
+MISTAKES = Path(__file__).parents[1].joinpath("data", "mistakes.tsv").read_text("utf-8").splitlines()[1:]
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_a_mistake_is_one_line_and_leaves_nothing(tmp_path: Path, line: str) -> None:
+    (tmp_path / "file").write_text("")
+    words, says = line.replace("SAMPLES", str(FOLDER)).split("\t")
+    done = run(*(FILES.get(word, word) for word in shlex.split(words)), folder=tmp_path)
+    refused(done, *says.split(" ¦ "))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 @pytest.mark.parametrize("words", [(), ("score",), ("map",)], ids=" ".join)

@@ -331,44 +331,6 @@ def test_bad_predictions_get_one_line_and_nothing_is_written(tmp_path: Path, nam
     assert done.stderr.rstrip("\n").isprintable()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ("--protocol HICO-DET", ["protocol 'HICO-DET'", "mean hico-det?"]),
-        ("--option thetta=0.5", ["'thetta'", "threshold", "`shoe score -o help`"]),
-        ("--option threshold=2", ["option threshold: found '2', expected 0 to 1"]),
-        ("--option assign=greedy", ["option assign: found 'greedy'", "greedy-gt"]),
-        ("--option threshold", ["'threshold'", "NAME=VALUE"]),
-        ("--protocol shoe --option strict.cap=5", ["strict.cap=5", "strict protocol"]),
-        ("--protocol shoe --protocol shoe-literal", ["shoe and shoe-literal", "exclusive"]),
-        ("--option strict.known-object=labels", ["strict.known-object=labels", "--image-labels"]),
-        ("--similarity hico-dt", ["similarity 'hico-dt'", "hico-det"]),
-        *(("--format qpik", ["format 'qpik'", "mean qpic?"]), ("--format csv", ["the format csv"])),
-        ("--boxes xywhh", ["box convention 'xywhh'", "mean xywh?"]),
-        ("--dataset hico", ["dataset 'hico'", "mean hico-det?"]),
-        ("--subset single-pairs", ["subset 'single-pairs'", "mean single-pair?"]),
-        *(("--split train2015", ["'train2015'"]), ("--classes nowhere", ["nowhere: found no such file"])),
-        *(("--classes .", ["found a folder"]), ("--classes TRUTH", ["truth.json", "line 1"])),
-        ("--image-labels nowhere", ["nowhere: found no such file"]),
-        ("--image-labels TRUTH", ["found no Matlab"]),
-        ("--ground-truth nowhere", ["nowhere: found no such file"]),
-        *(("--ground-truth .", ["found a folder"]), ("--ground-truth VLM", ["vlm.jsonl"])),
-        *(("--json nowhere/report.json", ["nowhere/report.json"]), ("--json .", ["."])),
-    ],
-)
-def test_bad_options_get_one_line_and_nothing_is_written(tmp_path: Path, arguments: str, says: list[str]) -> None:
-    names = {"TRUTH": TRUTH, "VLM": VLM}
-    words = ["--ground-truth", TRUTH, "--json", "report.json"] if "--json" not in arguments else ["-g", TRUTH]
-    given = [names.get(word, word) for word in arguments.split()]
-    refused(cli.run("score", VLM, *words, *given, folder=tmp_path), *says)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("path", ["nowhere.json", "."])
-def test_predictions_that_are_no_file_are_refused(tmp_path: Path, path: str) -> None:
-    refused(cli.run("score", path, "-g", TRUTH, folder=tmp_path), f"{path}: found")
-
-
 def test_broken_truth_map_and_class_table_are_refused_with_their_line(tmp_path: Path) -> None:
     (tmp_path / "truth.json").write_bytes(TRUTH.read_bytes()[:3000])
     refused(run(VLM, truth=tmp_path / "truth.json"), "truth.json", "line 1, column", "JSON")

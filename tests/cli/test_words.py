@@ -90,24 +90,6 @@ def test_wordnet_measures(name: str) -> None:
     assert "ratings" not in found["parts"][0]["candidates"][0]
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["hors", "pony"], ["hico-det 'hors'", ": horse"]),
-        (["train", "bus"], ["'train'", "both", "hico-det: add `--pos"]),
-        (["ride.v.01", "pony", "--pos", "object"], ["'ride.v.01'", "of a verb", "of an object"]),
-        (["ride", "pony", "--pos", "noun"], ["part of speech 'noun'"]),
-        (["fly horse", "ride pony"], ["hico-det", "class 'fly horse'", ": feed horse, "]),
-        (["ride horse", "ride pony", "--combine", "mean"], ["combine", "'mean'"]),
-        (["ride horse", "ride pony", "--weight", "2"], ["weight: found 2, expected 0 to 1"]),
-        (["ride", "mount", "--similarity", "hico"], ["similarity 'hico'", "mean hico-det"]),
-        (["ride", "mount", "--ensemble", "modus"], ["ensemble 'modus'"]),
-    ],
-)
-def test_mistakes_are_answered(words: list[str], says: list[str]) -> None:
-    cli.refused(cli.run("similarity", *words), *says)
-
-
 def resolved(*arguments: str) -> str:
     return cli.output("resolve", *arguments)
 
@@ -123,11 +105,6 @@ def test_parts_are_shown_with_reasons_or_one_of_them_on_request() -> None:
     text = resolved("\x1b[31mhorse\u202e [bold]", "--pos", "verb")
     assert [part in text for part in ("\x1b", "\u202e", "[bold]")] == [False, False, True]
     assert "small brush; has" in resolved("toothbrush", "--pos", "object", "--glosses")
-
-
-def test_what_cannot_be_resolved_is_refused() -> None:
-    cli.refused(cli.run("resolve", "dog", "--pos", "verbs"), "part of speech 'verbs'", "mean verb")
-    cli.refused(cli.run("resolve"))
 
 
 @pytest.mark.parametrize(
