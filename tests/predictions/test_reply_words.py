@@ -18,10 +18,12 @@ LINES = Path(__file__).parents[1].joinpath("data", "reply_words.tsv").read_text(
 
 
 def record_of(form: str, reply: str) -> dict[str, object]:
-    """Return a record whose verb or object, whose answer about a pair, or whose answer with boxes is ``reply``."""
+    """Return a record whose verb or object, item, answer about a pair, or answer with boxes is ``reply``."""
     if form in ("verb", "object"):
         item = {**BOXES, "verb": "holding", "object": "cup"} | {form: reply}
         return {"image": "a.jpg", "response": json.dumps([item])}
+    if form == "item":
+        return {"image": "a.jpg", "response": json.dumps([BOXES | json.loads(reply)])}
     if form == "reply":
         return {"image": "a.jpg", **BOXES, "object": "cup", "response": reply}
     return {"image": "a.jpg", "response": reply}

@@ -64,20 +64,6 @@ def test_what_cannot_be_scored_is_refused_with_the_reason(tmp_path: Path, record
         read_lines(tmp_path, *[{key: x for key, x in ({"image": "a.jpg"} | record).items() if x}] * 2)
 
 
-@pytest.mark.parametrize(
-    ("said", "verbs"),
-    [
-        ("jumping and flipping", ["jumping", "flipping"]),
-        ("running, walking & petting", ["running", "walking", "petting"]),
-        *(("sit on/ride", ["sit on", "ride"]), ("moving up and down", ["moving"])),
-        ("no interaction", ["no_interaction"]),
-    ],
-)
-def test_a_list_of_verbs_is_as_many_interactions(tmp_path: Path, said: str, verbs: list[str]) -> None:
-    table = read_reply(tmp_path, [{"human_box": MAN, "object_box": HORSE, "verb": said, "object": "horse"}])
-    assert sorted(words(table)) == sorted((verb, "horse") for verb in verbs)
-
-
 def test_a_reference_without_a_box_is_counted_as_that(tmp_path: Path) -> None:
     things = [{"id": "P1", "label": "person", "bbox": MAN}, {"id": "O2", "bbox": HORSE}]
     relations = [{"subject": "P1", "predicate": "ride", "object": name} for name in ("O2", "O9")]
