@@ -35,8 +35,7 @@ def test_figures_are_what_counting_one_by_one_gives() -> None:
                 assert (each["score"], each["right"]) == pytest.approx((score, right))
                 error += len(inside) / len(rows) * abs(score - right)
             seen += len(inside)
-        assert seen == len(rows)
-        assert of_protocol["expected_calibration_error"] == pytest.approx(error)
+        assert (seen, of_protocol["expected_calibration_error"]) == (len(rows), pytest.approx(error))
         pairs = Counter(row[:2] for row in rows)
         assert of_protocol["tied_share"] == pytest.approx(sum(n for n in pairs.values() if n > 1) / len(rows))
 

@@ -78,8 +78,7 @@ def test_an_open_word_that_the_target_cannot_hold_leaves_the_old_file(tmp_path: 
     out.write_bytes(b"old")
     with pytest.raises(InputError, match=r"triplet 1: verb: .*'befriend'.* 117 "):
         run(source, out, "--to", "qpic")
-    assert out.read_bytes() == b"old"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.json"]
+    assert (out.read_bytes(), sorted(path.name for path in tmp_path.iterdir())) == (b"old", ["in.jsonl", "out.json"])
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".JSONL"])

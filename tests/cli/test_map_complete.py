@@ -66,8 +66,7 @@ def test_it_shows_every_round_and_what_was_saved(folder: Path, capsys: pytest.Ca
     for state in found["rounds"]:
         low, high = (f"{100 * bound:.2f}" for bound in state["map_interval"])
         assert f"between {low} and {high}" in said
-        assert f" {low}" in shown
-        assert f" {high}" in shown
+        assert all(part in shown for part in (f" {low}", f" {high}"))
     assert "tolerance (0.10 points)" in shown
     assert f"a factor of {pairs['whole_build'] / pairs['rated']:,.1f}" in shown
     raters = [rater.name for rater in SimilarityMap.load(folder / "out").raters]
@@ -158,8 +157,7 @@ def test_only_what_has_no_rating_is_asked_again_on_request(folder: Path) -> None
         asked = {line.split()[1] for line in (folder / "log").read_text().splitlines()}
         assert set() != asked <= void
         still = (still - void) | asked
-        assert again["pairs"]["unanswered"] == len(still)
-        assert again["pairs"]["rated"] == first["pairs"]["rated"]
+        assert (again["pairs"]["unanswered"], again["pairs"]["rated"]) == (len(still), first["pairs"]["rated"])
 
 
 def test_a_part_that_is_interrupted_says_so_and_keeps_its_answers(folder: Path) -> None:
@@ -189,8 +187,7 @@ def test_a_dry_run_merges_no_ledger_and_names_an_unknown_cost(folder: Path, caps
     run(folder, dry_run=True, json=None)
     shown, said = capsys.readouterr()
     assert "unknown" in shown
-    assert "cost of r1," in said
-    assert "(price = " in said
+    assert all(part in said for part in ("cost of r1,", "(price = "))
 
 
 def test_what_is_no_map_to_go_on_with_is_left_alone(folder: Path) -> None:

@@ -355,8 +355,7 @@ def test_a_score_beyond_1_leaves_the_strict_figures(tmp_path: Path) -> None:
     found = as_json(write(tmp_path / "p.jsonl", [RECORD | {"score": 1.5}]))
     assert "semantic" not in found
     assert all(part in found["absent"]["semantic"] for part in (" 1.5", "0..1", "sigmoid"))
-    assert found["strict"]["map"] == 0
-    assert run(tmp_path / "p.jsonl").returncode == 0
+    assert (found["strict"]["map"], run(tmp_path / "p.jsonl").returncode) == (0, 0)
     remedied = as_json(tmp_path / "p.jsonl", "--scores", "sigmoid")
     assert (signed(remedied)["scores"], remedied["strict"]) == ("sigmoid", found["strict"])
     assert remedied["semantic"]["mf1"] > 0
@@ -388,8 +387,7 @@ def test_figures_of_each_class_have_the_means_that_are_printed(tmp_path: Path) -
     found = as_json(VLM, "--protocol", "qpic", "--protocol", "shoe", "--per-class", tmp_path / "classes.csv")
     with (tmp_path / "classes.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert len(rows) == 600
-    assert sum(int(row["ground_truths"]) for row in rows) == found["ground_truths"]
+    assert (len(rows), sum(int(row["ground_truths"]) for row in rows)) == (600, found["ground_truths"])
     assert sum(row["rare"] == "rare" for row in rows) == 138
 
     def mean(column: str, rare: str | None = None) -> Any:

@@ -44,8 +44,7 @@ def test_each_triplet_has_two_boxes_with_its_error(tmp_path: Path) -> None:
     wrong = [row["similarity"] for row in persons if row["error"] == "interaction"]
     assert 0 < sum(wrong) / len(wrong) < 1
     status = Counter(row["error"] for row in rows[::2] if row["source"] == "ground_truth")
-    assert status["found"] == len(right)
-    assert set(status) == {"found", "covered", "missed", ""}
+    assert (status["found"], set(status)) == (len(right), {"found", "covered", "missed", ""})
 
 
 def test_only_images_with_predictions(tmp_path: Path) -> None:

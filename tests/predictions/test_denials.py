@@ -127,8 +127,7 @@ def test_keys_beside_replies_are_named_if_they_have_two_values(tmp_path: Path) -
     reply = {"response": json.dumps([RECORD]), "model": "m"}
     others = [{"seed": i, "status": ["ok", "rejected"][i % 2], "valid": i > 1} for i in range(4)]
     table, notes = read_lines(tmp_path, *({"image": f"{i}.jpg", **reply, **each} for i, each in enumerate(others)))
-    assert len(table) == 4
-    assert notes.unread == {"status": {"ok": 2, "rejected": 2}, "valid": {False: 2, True: 2}}
+    assert (len(table), notes.unread) == (4, {"status": {"ok": 2, "rejected": 2}, "valid": {False: 2, True: 2}})
 
 
 @pytest.mark.parametrize("key", ["rejected", "non_interactions", "not_present"])

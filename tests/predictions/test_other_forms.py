@@ -204,8 +204,7 @@ def test_the_first_line_moves_no_triplet_and_is_told(count: int, tmp_path: Path)
     plain = shoe.read_predictions(write_lines(tmp_path / "plain.jsonl", *LINES[:count]))
     made = shoe.read_predictions(write_lines(tmp_path / "made.jsonl", FIRST, *LINES[:count]))
     assert made.equals(plain)
-    assert made.notes.lines()[:-1] == plain.notes.lines()
-    assert codes(made.notes)[-1] == "predictor"
+    assert (made.notes.lines()[:-1], codes(made.notes)[-1]) == (plain.notes.lines(), "predictor")
     assert made.notes.lines()[-1].endswith(f": {FIRST['says']} (sha {made.notes.predictor_digest})")
     # Models are compared: who made them is no part of how they are scored.
     assert made.notes.signature_fields == plain.notes.signature_fields

@@ -77,35 +77,15 @@ def test_an_unclear_answer_is_counted_as_unread_and_no_answer_is_a_verb(
     tmp_path: Path, reply: str | None, kept: int, note: str
 ) -> None:
     found, notes = read(tmp_path, CANDIDATE | {"response": reply})
-    assert found == RIDE * kept
-    assert {code for code in ("denied", "unread") if notes.get(code)} == {note} - {""}
+    assert (found, {code for code in ("denied", "unread") if notes.get(code)}) == (RIDE * kept, {note} - {""})
 
 
-LISTS = [
-    *("- [x] {riding}\n- [ ] {holding}", "✅ {riding}\n❌ {holding}", "{riding} ✓\n{holding} ✗"),
-    *("{riding}\n~~{holding}~~", "{riding}? yes\n{holding}? no", "1. {riding}: Yes\n2. {holding}: No"),
-    *("{riding} (true)\n{holding} (false)", "{riding} (present)\n{holding} (not present)"),
-    *("{riding} - yes\n{holding} - no", "{riding}\nNo evidence that {holding}"),
-    "Interactions present:\n- {riding}\n\nInteractions NOT present:\n- {holding}",
-    "The following interactions are not present:\n- {holding}\n\n{riding}",
-    *("## Not present\n- {holding}\n## Present\n- {riding}", "Not visible: {holding}\nVisible: {riding}"),
-    *("absent: {holding}\n{riding}", "{riding}\nCandidates I dismissed:\n- {holding}"),
-    *("{riding}\n**Excluded:** {holding}", "{riding}\n{holding} (ruled out)"),
-    *("{riding}: correct\n{holding}: incorrect", "{riding}\n{holding}: ruled out because of the hands"),
-    "{riding}\n{holding} (0%)",
-    "What I do not see:\n- {holding}\nWhat I see:\n- {riding}",
-    *("{riding}\n{holding} - not yet", "{riding}\n{holding}: no sign"),
-    "Unsupported by the image:\n- {holding}\n\nSupported by the image:\n- {riding}",
-    *("{riding}\nWrong candidates: {holding}", "{riding}\nNone of these happen:\n- {holding}"),
-    *("{riding}\n**Rejected candidates**\n- {holding}", "{riding}\n{holding} => wrong"),
-    *("Confirmed: {riding}\nRefuted: {holding}", "{riding}\n{holding}. That is incorrect."),
-    *("{riding}\n{holding} -- doesn't apply", "{riding}\nIt is ruled out that {holding}."),
-    "{riding}\nThere is no indication that {holding}.",
-]
+LISTS = Path(__file__).parents[1].joinpath("data", "denying_lists.txt").read_text("utf-8").splitlines()
 
 
 @pytest.mark.parametrize("text", LISTS)
 def test_lists_and_prose_deny_what_they_mark(tmp_path: Path, text: str) -> None:
+    text = text.replace("\\n", "\n")
     marked = text.format(riding="riding bicycle", holding="holding bicycle")
     boxed = text.format(riding=f"{PERSON} is riding {BICYCLE}", holding=f"{PERSON} is holding {BICYCLE}")
     for record in ({**BOXES, "object": "bicycle", "response": marked}, {"response": boxed}):

@@ -33,8 +33,7 @@ def test_ratings_and_classes_have_their_share_and_pairs_one_direction(small_map:
     assert drawn["ride.v.01", "walk.v.01"] == 0.5
     # No pair is drawn in both directions.
     drawn = rating_sample.sample(small_map, "verb", 100, np.random.default_rng(0))
-    assert len({frozenset(pair) for pair in drawn}) == len(drawn)
-    assert len(drawn) == len(_CLASSES) * len(_OTHERS) + 3
+    assert (len({frozenset(pair) for pair in drawn}), len(drawn)) == (len(drawn), len(_CLASSES) * len(_OTHERS) + 3)
     # Equal seeds draw equal pairs.
     first, again, other = (rating_sample.sample(small_map, "verb", 2, np.random.default_rng(s)) for s in (1, 1, 2))
     assert list(first) == list(again)
@@ -82,5 +81,4 @@ def test_what_was_given_is_counted_by_the_shipped_rating() -> None:
     states = np.array([0, 3, State.REFUSED, State.UNPARSABLE, State.UNRATED], np.int8)
     counts = rating_sample.confusion(states, np.array([0.0, 0.4, 4.0, 4.0, 2.0]))
     assert (counts[0], counts[4]) == ([1, 0, 0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1, 1, 0])
-    assert counts[2] == [0, 0, 0, 0, 0, 0, 0, 1]
-    assert np.sum(counts) == 5
+    assert (counts[2], np.sum(counts)) == ([0, 0, 0, 0, 0, 0, 0, 1], 5)
