@@ -76,7 +76,10 @@ def test_every_key_that_is_declared_is_written(tmp_path: Path) -> None:
     pairs = write_pairs(tmp_path / "pairs.json", h_score=0.5, o_score=0.5, verb_scores={"ride": 0.5})
     outside = write_ride(tmp_path / "outside.jsonl", score=1.5)
     odd = write_ride(tmp_path / "odd.jsonl", verb="xqzt")
-    reports = [as_json(VLM, DETECTOR, "--sweep"), as_json(pairs), as_json(outside, "--pairs", pairs)]
+    (tmp_path / "few.jsonl").write_bytes(b"".join(VLM.read_bytes().splitlines(keepends=True)[:60]))
+    (tmp_path / "few.json").write_bytes(orjson.dumps(orjson.loads(DETECTOR.read_bytes())[:40]))
+    few = as_json(tmp_path / "few.jsonl", tmp_path / "few.json", "--sweep")
+    reports = [few, as_json(pairs), as_json(outside, "--pairs", pairs)]
     reports.append(as_json(odd, "--split", "rf-uc"))
     found = {key.removeprefix("models.") for report in reports for key in keys_of(report, declared)}
     assert {key.removeprefix("models.") for key in declared} - found == set()

@@ -68,9 +68,7 @@ def context_fields(outer: dict[Any, Any]) -> Fields:
     relevant = {
         key: value
         for key, value in outer.items()
-        if not is_metadata(key)
-        and not is_truth(key, value)
-        and not (isinstance(value, str) and len(value) > _LONGEST)
+        if not (is_metadata(key) or is_truth(key, value) or (isinstance(value, str) and len(value) > _LONGEST))
         and not (key in ("label", "labels") and "predict" in outer)
         and not (isinstance(value, list | dict) and meaning(key).part != "box" and not meaning(key).side)
     }

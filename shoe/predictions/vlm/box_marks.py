@@ -286,8 +286,9 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
             return Entity(inner, side, value[0], _as_label(key)) if inner else None
         return None
     boxes = [(name, found) for name, inner in value.items() if (found := box_of(inner, name)) is not None]
-    if len(boxes) > 1:
-        boxes = _in_pixels(boxes)
+    if len({tuple(word for word in meaning(name).words if word not in _UNITS) for name, _ in boxes}) == 1 < len(boxes):
+        # One box in several units, "bbox" and "bbox_norm": the box in pixels.
+        boxes = [each for each in boxes if _RELATIVE.isdisjoint(meaning(each[0]).words)][:1]
     if len(boxes) != 1:
         return None
     name, box = boxes[0]
@@ -300,13 +301,6 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
     if box.convention is None and (outer := box_of(list(box.numbers), key)) is not None:
         box = box._replace(convention=outer.convention)
     return Entity(box, side, label, _as_label(key))
-
-
-def _in_pixels(boxes: list[tuple[object, Box]]) -> list[tuple[object, Box]]:
-    """Return only the box in pixels if all boxes are one box in several units ("bbox", "bbox_norm"); else all."""
-    plain = {tuple(word for word in meaning(name).words if word not in _UNITS) for name, _ in boxes}
-    relative = [not _RELATIVE.isdisjoint(meaning(name).words) for name, _ in boxes]
-    return [boxes[relative.index(False)]] if len(plain) == 1 and any(relative) and not all(relative) else boxes
 
 
 def _describes_interaction(key: object, value: Any) -> bool:

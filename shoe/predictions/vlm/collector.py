@@ -170,7 +170,10 @@ class Columns:
             self._sizes.append(_NO_SIZE)
         sides = {meaning(key).part: value for key, value in record.items() if value is not None}
         if "width" in sides and "height" in sides:
-            size = (_parse_side(place, sides, "width"), _parse_side(place, sides, "height"))
+            size = (sides["width"], sides["height"])
+            for field, value in zip(("width", "height"), size, strict=True):
+                if type(value) not in (int, float) or not 0 <= value <= 1e9 or value != int(value):
+                    raise UnreadableError(place, field, describe_value(value), "a whole number of pixels")
             if _NO_SIZE not in (size, first := self._sizes[index]) and size != first:
                 found = f"the size {size[0]:g} x {size[1]:g} of {quote(name)}"
                 raise UnreadableError(place, "width", found, f"{first[0]:g} x {first[1]:g} as in an earlier record")
@@ -321,10 +324,3 @@ class Columns:
             converted = {"%": "percent", "/": "shares"}.get(form, f"{quote(form)} as {score:g}")
             self._notes.add("scores_converted", converted)
         return score
-
-
-def _parse_side(place: str, sides: dict[str, Any], field: str) -> float:
-    value = sides[field]
-    if type(value) not in (int, float) or not 0 <= value <= 1e9 or value != int(value):
-        raise UnreadableError(place, field, describe_value(value), "a whole number of pixels")
-    return float(value)

@@ -8,7 +8,6 @@ import msgspec
 
 from shoe.core.io.tolerant import values_in
 from shoe.lexicon import text
-from shoe.lexicon.text import ALTERNATIVES
 from shoe.predictions.field_names import (
     Meaning,
     is_denied,
@@ -242,7 +241,7 @@ def _sort_words(fields: Fields, key: object, info: Meaning, value: list[str]) ->
     elif info.part in ("verb", "phrase"):
         fields.verbs += [Verb(text) for text in value]
     elif info.side:
-        fields.labels.setdefault(info.side, ALTERNATIVES.join(value) if info.side == "object" else value[0])
+        fields.labels.setdefault(info.side, text.ALTERNATIVES.join(value) if info.side == "object" else value[0])
     elif len(value) == 1:
         _sort_text(fields, key, info, value[0])
     elif info.part == "label" and len(value) == 2:

@@ -213,18 +213,11 @@ def _from_texts(subject: str, target: str, texts: tuple[str, ...]) -> tuple[str,
     if target and words:
         return subject, [words[0]], target, ""
     if len(words) >= 2:
-        first, second = words[:2]
-        swap = _is_more_verb_like(second, first)
-        return subject, [second if swap else first], first if swap else second, ""
+        denials = (text.says_no_interaction(text.tokens(text.plain(each))) for each in words[:2])
+        ranked = [*zip(denials, map(can_be_verb, words), strict=False)]
+        verb, thing = words[:2] if ranked[0] >= ranked[1] else words[1::-1]
+        return subject, [verb], thing, ""
     return subject, [], target, words[0] if words else ""
-
-
-def _is_more_verb_like(text_: str, other: str) -> bool:
-    """Return whether ``text_`` and not ``other`` is the verb, for two texts under keys without a meaning."""
-    denies, other_denies = (text.says_no_interaction(text.tokens(text.plain(each))) for each in (text_, other))
-    if denies or other_denies:
-        return denies and not other_denies
-    return can_be_verb(text_) and not can_be_verb(other)
 
 
 def _reverse_relation(pair: Pair, subject: str, target: str, verbs: list[str]) -> Words:
