@@ -109,6 +109,7 @@ def test_what_cannot_be_compared_is_said_in_a_line(runs: tuple[Path, Path], tmp_
     (tmp_path / "cut.shoe").write_bytes(detector.read_bytes()[:5000])
     nowhere = tmp_path / "none" / "a.csv"
     truth, subset = ("-g", TRUTH), ("--subset", "single-pair")
+    unlike = (detector, TEXT, *WORDS, "-o", "delta=0.25")
     for words, *says in (
         ((detector, detector), "same file twice"),
         ((detector,), "1 model", "two"),
@@ -120,13 +121,7 @@ def test_what_cannot_be_compared_is_said_in_a_line(runs: tuple[Path, Path], tmp_
         ((DETECTOR, "-g", TRUTH.parent / "none.json"), "1 model"),
         ((*runs, "--resamples", "1e9"), "--resamples: found '1e9'", "from 0 to"),
         ((*runs, "--engine", "dask"), "--engine: found 'dask'", "serial, processes"),
-        (
-            (detector, TEXT, *WORDS, "-o", "delta=0.25"),
-            "delta",
-            "0.5 for detector",
-            "0.25 for vlm",
-            "--allow-different",
-        ),
+        (unlike, "delta", "0.5 for detector", "0.25 for vlm", "--allow-different"),
     ):
         refused(run("compare", *words), *says)
     for more in (("-p", "qpic"), ("--similarity", "hico-det"), ("-o", "tau=0.3"), subset):

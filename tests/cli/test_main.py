@@ -92,8 +92,9 @@ def test_the_package_is_a_command_too(monkeypatch: pytest.MonkeyPatch, capsys: p
 def test_little_memory_is_enough() -> None:
     """With a buffer for each thread OpenBLAS, loaded with scipy, would hang."""
     limit = 300 << 20
+    words = [*COMMAND, "diagnose", str(PREDICTIONS["free text"]), "--ground-truth", str(TRUTH)]
     done = subprocess.run(
-        [*COMMAND, "diagnose", str(PREDICTIONS["free text"]), "--ground-truth", str(TRUTH)],
+        words,
         capture_output=True,
         timeout=120,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),

@@ -30,14 +30,8 @@ from tests.scoring import v_coco
 
 VLM, DETECTOR = PREDICTIONS["free text"], PREDICTIONS["detector"]
 IMAGE = "HICO_test2015_00000025.jpg"
-RECORD: dict[str, Any] = {
-    "image": IMAGE,
-    "human_box": [8, 166, 165, 472],
-    "object_box": [134, 0, 406, 480],
-    "verb": "ride",
-    "object": "horse",
-    "score": 0.5,
-}
+RECORD: dict[str, Any] = {"image": IMAGE, "human_box": [8, 166, 165, 472], "object_box": [134, 0, 406, 480]}
+RECORD |= {"verb": "ride", "object": "horse", "score": 0.5}
 
 
 def run(*arguments: str | Path, truth: Path = TRUTH) -> CompletedProcess[str]:
@@ -294,14 +288,8 @@ BAD_PREDICTIONS: dict[str, tuple[bytes, list[str]]] = {
     "NaN in JSON": (qpic().replace(b"[8,", b"[NaN,"), [IMAGE, "nan"]),
     "NaN in CSV": (row(**{"406": "nan"}), ["line 3", "object box: found [134, 0, nan, 480]", "--bad-boxes"]),
     "infinite box": (row(**{"406": "inf"}), ["line 3", "object box: found [134, 0, inf, 480], expected finite"]),
-    "x1 >= x2": (
-        record(human_box=[165, 166, 8, 472]),
-        ["line 2", IMAGE, "human box: found [165, 166, 8, 472]", "--boxes"],
-    ),
-    "y1 >= y2": (
-        record(object_box=[8, 166, 165, 166]),
-        ["line 2", IMAGE, "object box: found [8, 166, 165, 166]", "--boxes"],
-    ),
+    "x1 >= x2": (record(human_box=[165, 0, 8, 9]), ["line 2", IMAGE, "human box: found [165, 0, 8, 9]", "--boxes"]),
+    "y1 >= y2": (record(object_box=[8, 9, 165, 9]), ["line 2", IMAGE, "object box: found [8, 9, 165, 9]", "--boxes"]),
     "no finite score": (row(**{"0.5": "inf"}), ["line 3", "score: found inf"]),
     "no score but text": (record(score="blue"), ["line 2: score: found 'blue'"]),
     "unknown category": (

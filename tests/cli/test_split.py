@@ -88,12 +88,9 @@ def test_boxes_are_moved_to_what_the_format_has(tmp_path: Path, farm: Path) -> N
     """A table in which all pixels count from 1, as HAKE's, is written as the one that it is made of."""
     table = read_truth_file(farm).interactions
     add = (table.triplet_coordinates == Coordinates.PIXELS_0)[:, None]
-    moved = replace(
-        table,
-        human_boxes=table.human_boxes + add,
-        object_boxes=table.object_boxes + add,
-        coordinates=np.full_like(table.coordinates, Coordinates.PIXELS_1),
-    )
+    coordinates = np.full_like(table.coordinates, Coordinates.PIXELS_1)
+    humans, objects = table.human_boxes + add, table.object_boxes + add
+    moved = replace(table, human_boxes=humans, object_boxes=objects, coordinates=coordinates)
     write_native(moved, tmp_path / "from1.npz")
     for name, source in (("a", farm), ("b", tmp_path / "from1.npz")):
         assert run(*asked(source), "--out", tmp_path / name).returncode == 0
@@ -119,13 +116,9 @@ def test_similarity_to_training_is_kept_within_its_bounds(tmp_path: Path, farm: 
 def test_mistakes_are_told(tmp_path: Path, farm: Path) -> None:
     out = ("--out", tmp_path / "sg")
     split = ("dataset", "split")
+    test_as_train = (*split, "hico-det", "--train", INSTANCES, "--test", PPDM)
     for words, *says in (
-        (
-            (*split, "hico-det", "--train", INSTANCES, "--test", PPDM),
-            "instances_test2015.json: found",
-            "test2015/part",
-            "swapped?",
-        ),
+        (test_as_train, "instances_test2015.json: found", "test2015/part", "swapped?"),
         (asked(farm, "--test", farm), "'HICO_", "farm.json"),
         (asked(farm, "--ratio", 1), "ratio: found 1"),
         (asked(farm, "--verify", "paper"), "verify: found paper"),

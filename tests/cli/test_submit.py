@@ -45,11 +45,8 @@ def test_the_table_of_the_service_is_printed_and_its_refusals_are_one_line(folde
     file.write_text(f"{token}\n")
     with served(folder, always_tokens=True) as server:
         asked: list[str | Path] = ["submit", mine, "--server", server]
-        for given, says in (
-            ("", "requires a token"),
-            ("shoe_wrong", "not valid"),
-            ("no token\n\n", "SHOE_TOKEN: found"),
-        ):
+        wrong = ("", "requires a token"), ("shoe_wrong", "not valid"), ("no token\n\n", "SHOE_TOKEN: found")
+        for given, says in wrong:
             refused(run(*asked, environment={"SHOE_TOKEN": given}), says)
         gone = run("submit", mine.with_name("mien.json"), "-t", "small", "--server", server, "--token-file", file)
         refused(gone, "found no such file", "mean mine.json?")

@@ -34,15 +34,8 @@ def test_json_of_a_synset_and_a_word() -> None:
     assert found["similarity"] == {"name": "hico-det", "digest": "ef142440", "ensemble": "mean"}
     (part,) = found["parts"]
     candidates = part.pop("candidates")
-    assert part == {
-        "part": "object",
-        "class_word": "horse",
-        "class_synset": "horse.n.01",
-        "word": "ponies",
-        "value": 0.75,
-        "basis": "rated",
-        "sense": "pony.n.01",
-    }
+    words = {"part": "object", "class_word": "horse", "class_synset": "horse.n.01", "word": "ponies"}
+    assert part == words | {"value": 0.75, "basis": "rated", "sense": "pony.n.01"}
     by_name = {candidate["synset"]: candidate for candidate in candidates}
     assert by_name["pony.n.01"]["ratings"] == {"pass_a": 3, "pass_b": 3}
     assert by_name["shot_glass.n.01"]["ratings"] == {"extension": 0}

@@ -133,10 +133,9 @@ def test_boxes_of_a_sentence_that_breaks_off_are_counted(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("record", [{"prompt": "p", "predict": "[]", "label": "[]"}, {"interactions": []}])
 def test_answers_without_an_image_are_told_what_they_lack(tmp_path: Path, record: dict[str, Any]) -> None:
-    with input_error("column 'image'"):
-        read_lines(tmp_path, record, record)
-    with input_error("column 'image'"):
-        read_lines(tmp_path, record)
+    for count in (1, 2):
+        with input_error("column 'image'"):
+            read_lines(tmp_path, *[record] * count)
 
 
 def test_a_number_that_counts_records_is_no_image(tmp_path: Path) -> None:
