@@ -204,6 +204,24 @@ def test_numbers_of_a_box_may_be_text(tmp_path: Path, box: Any) -> None:
         assert (table.human_boxes.tolist(), table.score.tolist(), notes.lines()) == ([HUMAN], [0.5], [])
 
 
+FACE = [330, 25, 345, 40]
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        *({key: FACE, "bbox": HUMAN, "object_box": TARGET, **WORDS} for key in ("face_bbox", "head_box", "hand_box")),
+        *({key: FACE, **ITEM} for key in ("person_head_box", "object_part_box", "face_bbox")),
+        {"person": {"head_box": FACE, "bbox": HUMAN}, "object": {"label": "horse", "bbox": TARGET}, "verb": "ride"},
+        {"face_bbox": FACE, "bbox": HUMAN, "interactions": [{"object_box": TARGET, **WORDS}]},
+    ],
+)
+def test_the_box_of_a_body_part_is_not_that_of_the_person(tmp_path: Path, item: dict[str, Any]) -> None:
+    table, notes = read_lines(tmp_path, replied([item]))
+    assert (words(table), *boxes(table)) == ([("ride", "horse")], [HUMAN], [TARGET])
+    assert [*notes.unread] == [key for key, value in item.items() if value == FACE]
+
+
 def test_a_null_is_no_value_where_another_key_has_one(tmp_path: Path) -> None:
     record = {"image": "a.jpg", "object": None, "obj_box": TARGET, "person_box": HUMAN, "human_box": None}
     table, _ = read_lines(tmp_path, record | {"phrase": "riding a horse", "width": None, "height": None})

@@ -40,6 +40,7 @@ _NUMBER_NAMES = frozenset(name for names, _ in _NAMES for name in names)
 _CORNER_KEYS = frozenset([*(name for names, _ in _NAMES for name in names), *(x for pair in _CORNERS for x in pair)])
 _GEMINI = Convention("yxyx", "thousand")
 _DIGIT = re.compile(r"\d")
+_BODY_PARTS = {"face", "head", "hair", "eyes", "hand", "hands", "arm", "arms", "leg", "legs", "feet", "torso", "part"}
 YES_OR_NO = "a verdict: yes or no, true or false, 1 or 0"
 _FOR = (
     r"accept\w*|approv\w*|confirm\w*|keep|kept|retain\w*|includ\w*|verif\w*|support\w*|correct\w*|true|valid\w*|present"
@@ -220,6 +221,15 @@ def corner_of(key: object) -> tuple[str, str] | None:
     side_word = next((i for i, word in enumerate(words) if meaning(word).side), None)
     name = "".join(word for i, word in enumerate(words) if i != side_word)
     return (info.side, name) if name in _NUMBER_NAMES else None
+
+
+@lru_cache(1024)
+def part_boxes(keys: tuple[object, ...]) -> frozenset[object]:
+    """Return the keys of boxes of a body part beside the box of the whole: "face_bbox" beside "bbox" or "human_box"."""
+    boxes = {key: meaning(key) for key in keys if meaning(key).part == "box"}
+    parts = [key for key, info in boxes.items() if not _BODY_PARTS.isdisjoint(info.words)]
+    sides = {info.side == "object" for key, info in boxes.items() if key not in parts}  # a box without side: a person's
+    return frozenset(key for key in parts if (boxes[key].side == "object") in sides)
 
 
 def layout_of(names: Collection[str]) -> tuple[tuple[str, ...], str] | None:
