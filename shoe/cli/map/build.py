@@ -36,7 +36,6 @@ _PARTS = "verb,object"
 _INTERRUPTED = "interrupted: all answers are saved; run the same command to resume"
 _PRICE = "price = {input = 2.5, output = 10} in raters.toml"
 
-
 _Ledger = Annotated[
     Path | None, Option(help=f"Folder in which answers for all maps are saved. Default: {_LEDGER} next to the map.")
 ]

@@ -278,8 +278,10 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
         names = [name for name in labels if meaning(name).part in ("label", "phrase")]
         label = next((labels[name] for name in names if number_of(labels[name]) is None), "")
         return Entity(box, side, label, _as_label(key))
-    if isinstance(value, str):
-        return _labelled(value, key, side)
+    if isinstance(value, str):  # "horse [1, 2, 3, 4]"
+        match = _LABELLED_BOX.fullmatch(_REF.sub(" ", value)) if len(value) <= 200 else None
+        box = box_of(match[2], key) if match else None
+        return Entity(box, side, match[1], _as_label(key)) if match and box else None
     if not isinstance(value, dict):
         if isinstance(value, list) and len(value) in (2, 5) and isinstance(value[0], str):
             inner = box_of(value[1] if len(value) == 2 else value[1:])
@@ -322,13 +324,6 @@ def _as_label(key: object) -> str:
     info = meaning(key)
     is_word = isinstance(key, str) and not info.part and not info.side and any(word.isalpha() for word in info.words)
     return numberless(str(key).replace("_", " ")) if is_word else ""
-
-
-def _labelled(text: str, key: object, side: str) -> Entity | None:
-    """Parse a text that is a label and a box, such as "horse [1, 2, 3, 4]"; return None for other texts."""
-    match = _LABELLED_BOX.fullmatch(_REF.sub(" ", text)) if len(text) <= 200 else None
-    box = box_of(match[2], key) if match else None
-    return Entity(box, side, match[1], _as_label(key)) if match and box else None
 
 
 def words_of_boxes(record: dict[Any, Any]) -> dict[Any, Any]:

@@ -36,10 +36,10 @@ def assign_roles(pairs: Sequence[Pair]) -> list[Pair]:
     roles = {keys: _roles(columns) for keys, columns in texts.items()}
     assigned = []
     for pair in pairs:
-        subject, verb, target = roles[frozenset(pair.keys)]
-        words = dict(zip(pair.keys, pair.texts, strict=True))
-        names = {"subject": pair.subject or words.get(subject, ""), "target": pair.target or words.get(target, "")}
-        assigned.append(pair._replace(**names, verbs=(Verb(words[verb]),), texts=(), keys=()))
+        words = {"": ""} | dict(zip(pair.keys, pair.texts, strict=True))
+        subject, verb, target = (words[key] for key in roles[frozenset(pair.keys)])
+        subject, target = pair.subject or subject, pair.target or target
+        assigned.append(pair._replace(subject=subject, target=target, verbs=(Verb(verb),), texts=(), keys=()))
     return assigned
 
 

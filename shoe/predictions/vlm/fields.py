@@ -168,7 +168,8 @@ def _sort_structure(fields: Fields, key: object, info: Meaning, value: Any) -> N
     if not value:
         fields.empty_lists.append(str(key))
         return
-    entity = entity_of(value, key, info.side)
+    count, entity = len(value), entity_of(value, key, info.side)
+    may_be_boxes = info.part == "box" if info.side and count != 2 else count == 2 and info.part in ("box", "", "label")
     if entity is not None:
         if not (_AROUND_ALL.intersection(info.words) and info.part == "box" and not info.side):
             fields.entities.append(entity)
@@ -178,7 +179,7 @@ def _sort_structure(fields: Fields, key: object, info: Meaning, value: Any) -> N
         fields.references |= {f"{key} 1": value[0], f"{key} 2": value[1]}
     elif all(isinstance(inner, str) for inner in value):
         _sort_words(fields, key, info, value)
-    elif _may_hold_boxes(info, len(value)) and all(box_of(inner, key) for inner in value):
+    elif may_be_boxes and all(box_of(inner, key) for inner in value):
         fields.entities += [Entity(box, info.side) for inner in value if (box := box_of(inner, key))]
     elif info.part == "box" or (info.side and all(type(inner) in (int, float) for inner in value)):
         fields.invalid_boxes[info.side] = value
@@ -188,11 +189,6 @@ def _sort_structure(fields: Fields, key: object, info: Meaning, value: Any) -> N
         _sort_structure(fields, key, info, value[0])
     else:
         fields.children.append((key, value))
-
-
-def _may_hold_boxes(info: Meaning, count: int) -> bool:
-    """Return whether a list of ``count`` values may be the two boxes of a pair, or several boxes of one side."""
-    return info.part == "box" if info.side and count != 2 else count == 2 and info.part in ("box", "", "label")
 
 
 def _sort_object(fields: Fields, key: object, info: Meaning, value: dict[Any, Any]) -> None:
