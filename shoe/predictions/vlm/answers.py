@@ -20,8 +20,7 @@ from shoe.predictions.vlm.replies import Reply, answer_of, open_wrapper, reply_o
 
 _NUMBER = r"(-?\d{1,9}(?:\.\d{1,9})?)"
 _BOX = re.compile(rf"(?<![\w.]){_NUMBER}" + rf",\s?{_NUMBER}" * 3 + r"(?![\w.]*\d)(?!\s?,\s?\d)")
-_LONGEST = 300
-_SHORT, _DEEPEST = 20, 8
+_LONGEST, _SHORT, _DEEPEST = 300, 20, 8
 _DATA = re.compile(r"[{}(=\"'\\&]|\[\s*\]|\[(?![^\]A-Za-z]{0,300}\])")  # any data except lists of numbers
 _KEYED = re.compile(r"[\"']\s*:\s*[\[{\"']")
 _TASK = re.compile(r"<[A-Z_]+>")

@@ -108,8 +108,7 @@ def are_percent(scores: Floats) -> bool:
 
 
 Numbers = tuple[float, float, float, float]
-NO_ITEM = -1
-_NO_SIZE = (0.0, 0.0)
+NO_ITEM, _NO_SIZE = -1, (0.0, 0.0)
 _EXAMPLES = 3
 _EXPECTED_TEXT = "text, such as 'riding'; only the formats qpic, hoidet and mllms contain class IDs: write labels"
 

@@ -79,25 +79,26 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     for key in [key for key in record if key in details or (is_denied(key) and verdict_of(record[key]) is None)]:
         if value := record.pop(key):
             fields.unread[str(key)] = value
-    said = [key for key, value in record.items() if isinstance(value, str) and meaning(key).part in ("verb", "phrase")]
+    texts = [(key, value) for key, value in record.items() if isinstance(value, str)]
+    said = [key for key, _ in texts if meaning(key).part in ("verb", "phrase")]
     for key in said if len(said) > 1 else ():  # {"relation": "none", "verb": "riding"}
         if text.names_no_action(text.tokens(text.plain(record[key]))):
             fields.verdicts[str(key)] = False
-    for key, value in [(key, value) for key, value in record.items() if isinstance(value, str)]:
+    for key, value in texts:
         if (verdict := _verdict(key, value)) is not None:
             fields.verdicts[str(key)] = verdict if verdict_of(value) is None else value
             del record[key]
     for key in superseded(tuple(record)):
         del record[key]
-    fields.unread |= {str(key): record.pop(key) for key in part_boxes(tuple(record))}
+    for key in part_boxes(tuple(record)):
+        fields.unread[str(key)] = record.pop(key)
     corners = corners_in(record)
     fields.entities = [Entity(box, side) for side, box, _ in corners]
     corner_keys = {key for _, _, keys in corners for key in keys}
     word_key_of, score_key = words_of_boxes(record), ""
-    has_interaction_key = any(map(_is_interaction_key, record))
     for key, value in sorted(record.items(), key=_order):
         info = meaning(key)
-        if has_interaction_key and info.part == "verb" and "spatial" in info.words:
+        if info.part == "verb" and "spatial" in info.words and any(map(_is_interaction_key, record)):
             continue
         if info.part in _IMAGE_PARTS or key in corner_keys or key in word_key_of.values():
             continue

@@ -244,8 +244,8 @@ class _Walker:
             return
         # {"relation": "P1 rides H1"}, or {"relations": ["P1 rides H1"], "objects": [{"id": "P1", "bbox": [...]}, ...]}
         if fields.has_words:
-            firsts = (value[0] for value in record.values() if isinstance(value, list) and value)
-            has_ids = any(meaning(k).part == "id" for first in firsts if isinstance(first, dict) for k in first)
+            firsts = [value[0] for value in record.values() if type(value) is list and value and type(value[0]) is dict]
+            has_ids = any(meaning(key).part == "id" for first in firsts for key in first)
             if (has_ids or not (fields.entities or fields.labels)) and self._find_mentions(fields):
                 return
         # {"human_box": [...], "objects": [{"box": [...], "verb": "ride"}]}: inner items take the outer box and words.
