@@ -25,8 +25,7 @@ from shoe.predict.detection_files import PERSON, Detections, Names, check_same, 
 from shoe.predict.images import Picture
 from shoe.predict.records import Detected, Pair, Paired, Score, write_lines
 from shoe.predictions.pair_predictions import NO_VERB, Pairs as PairTable
-from shoe.predictions.record_fields import image_names
-from shoe.predictions.source import open_source
+from shoe.predictions.source import image_names, open_source
 from shoe.scoring.matching.repeats import greedily_kept
 
 _MANY = 1_000_000

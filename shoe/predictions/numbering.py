@@ -1,17 +1,20 @@
 """Numberings, which map class IDs to labels, and a check whether another numbering fits the ground truth better."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import NamedTuple
+from functools import cache, partial
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.checks import labels_of_words
+from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Indices, Ints, best_of_each, distinct, expand, first_of_each, first_true, number_distinct
 from shoe.core.boxes import CommonCoordinates, Overlap, convert_boxes, iou
-from shoe.core.errors import InputError, OptionError, flag, unknown_name
+from shoe.core.errors import InputError, OptionError, flag, quote, unknown_name
 from shoe.core.interactions import Interactions, image_index
 from shoe.lexicon import text
 from shoe.lexicon.resolve import match_labels
@@ -177,6 +180,33 @@ def labels_of_ids(
         expected = f"{known[name].about} ({source.notes.format} IDs)"
         raise InputError(source.path, record=place(row), field=field, found=str(ids[row]), expected=expected, hint=hint)
     return found
+
+
+def labels_of(table: Interactions, classes: HoiClasses, path: str | Path, name: str) -> tuple[Indices, Indices]:
+    """Return the (n,) index of each triplet's verb in ``classes.verbs``, and of its object in ``classes.objects``.
+
+    Raises InputError for unknown words. The message contains ``path`` and ``name``, the name of the format.
+    """
+
+    def labels_of_part(
+        part: Literal["verb", "object"], words: Sequence[str], index: Ints, known: Sequence[str]
+    ) -> Indices:
+        limit, match = f"; the format {name} has no other {part}s", partial(match_labels, labels=known, part=part)
+        return labels_of_words(path, part, index, words, known, lambda row: f"triplet {row + 1}", limit, match)
+
+    verb = labels_of_part("verb", table.verbs, table.verb, classes.verbs)
+    return verb, labels_of_part("object", table.objects, table.object, classes.objects)
+
+
+def hoi_classes_of(table: Interactions, classes: HoiClasses, path: str | Path, name: str) -> Indices:
+    """Return the (n,) HOI class index of each triplet. Raises InputError for a triplet that is no HOI class."""
+    verb, object_ = labels_of(table, classes, path, name)
+    hoi = classes.of[verb, object_].astype(np.int64)
+    if (row := first_true(hoi < 0)) is not None:
+        found = f"{quote(classes.verbs[verb[row]])} with {quote(classes.objects[object_[row]])}"
+        expected = f"one of the {len(classes)} classes of {classes.name}; the format {name} has no other classes"
+        raise InputError(path, record=f"triplet {row + 1}", found=found, expected=expected)
+    return hoi
 
 
 # The check compares predictions with the annotated pairs whose boxes both overlap theirs: the annotation tells what the

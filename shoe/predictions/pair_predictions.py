@@ -38,8 +38,15 @@ from shoe.core.io.json import Box, Finite, ImageName, Whole
 from shoe.lexicon.resolve import match_labels
 from shoe.predictions.boxes.conventions import Convention, parse_convention
 from shoe.predictions.notes import ReadNotes
-from shoe.predictions.record_fields import all_have_field, image_names, optional_column
-from shoe.predictions.source import Sizes, Source, collection_paused, open_source
+from shoe.predictions.source import (
+    Sizes,
+    Source,
+    all_have_field,
+    collection_paused,
+    image_names,
+    open_source,
+    optional_column,
+)
 from shoe.predictions.table import to_table
 
 NO_VERB = ""  # verb of all rows in a table of pairs

@@ -1,4 +1,4 @@
-"""Open a prediction file and determine its kind, before its format is recognised."""
+"""Open a prediction file, determine its kind before its format is recognised, and read fields of its records."""
 
 import gc
 import hashlib
@@ -7,7 +7,7 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,9 +16,10 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 import numpy as np
-from msgspec import inspect
+from msgspec import UNSET, UnsetType, inspect
 
 from shoe.benchmarks.base import Benchmark
+from shoe.core.arrays import Floats, first_true
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.core.io.files import RUN_HEAD, encoding_error, is_stream, read_bytes
@@ -54,10 +55,8 @@ class Source:
         bad_boxes: rule for predictions with an invalid box or score: "refuse", "drop" or "count".
         kind: kind of the file; JSON, JSON Lines, pickles and written-out Python values are all "document".
         data: file content; empty for folders and native tables.
-        is_list: whether the content is a JSON list.
         lines: line number of each record, for CSV and JSON Lines.
         numbering: name of the numbering that the user chose, by part ("objects", "verbs" or "interactions").
-        notes: read notes that the format reader adds to.
     """
 
     path: Path
@@ -293,13 +292,12 @@ def _refuse_other_zip(source: Source) -> None:
 @contextmanager
 def collection_paused() -> Iterator[None]:
     """Pause the cyclic garbage collector, because parsed files have millions of containers and no cycles."""
-    was_enabled = gc.isenabled()
+    resume = gc.enable if gc.isenabled() else gc.disable
     gc.disable()
     try:
         yield
     finally:
-        if was_enabled:
-            gc.enable()
+        resume()
 
 
 def _line_numbers(data: bytes) -> Sequence[int] | None:
@@ -316,3 +314,40 @@ def _line_numbers(data: bytes) -> Sequence[int] | None:
     if data[:1] == b"{" and bool((content[starts] == data[0]).all()):  # no line is empty
         return range(1, len(starts) + 2)
     return [number for number, line in enumerate(data.split(b"\n"), 1) if line and not line.isspace()]
+
+
+def image_names(
+    source: Source, values: Iterable[object], field: str, place: Callable[[int], str | None] | None = None
+) -> list[str]:
+    """Return the image name for each value of a field; InputError, naming ``place(row)``, for an invalid value."""
+    names: list[str] = []
+    for number, value in enumerate(values):
+        try:
+            names.append(source.image_name(value))
+        except ValueError:
+            record, found = (place or source.record_name)(number), describe_value(value)
+            raise InputError(source.path, record=record, field=field, found=found, expected="a file name") from None
+    return names
+
+
+def all_have_field(source: Source, field: str, values: Sequence[Any], place: Callable[[int], str]) -> bool:
+    """Return True if no value of a field is UNSET, False if all are. InputError, with ``place(row)``, if some are."""
+    absent = np.array([value is UNSET for value in values])
+    if (row := first_true(absent != absent[0])) is None:
+        return not absent[0]
+    found, expected = (
+        "no such key" if absent[row] else "the first record with this key",
+        "this key in all records or none",
+    )
+    raise InputError(source.path, record=place(row), field=field, found=found, expected=expected)
+
+
+def optional_column(
+    source: Source, field: str, values: Sequence[float | UnsetType], place: Callable[[int], str]
+) -> Floats | None:
+    """Return the (n,) values of a field, or None if no row has it. Raises InputError if only some rows have it."""
+    try:
+        return np.fromiter(values, np.float64, len(values))
+    except TypeError:
+        all_have_field(source, field, values, place)
+        return None

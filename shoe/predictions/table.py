@@ -10,7 +10,7 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Indices, Mask, first_true, number_words
 from shoe.core.boxes import Coordinates
-from shoe.core.errors import InputError, flag, pluralize, quote, unknown_name
+from shoe.core.errors import InputError, flag, pluralize, quote
 from shoe.core.interactions import Interactions, Rows, apply_bad_boxes, check_boxes, check_scores, image_index
 from shoe.core.roles import RolePredictions
 from shoe.lexicon import text
@@ -29,12 +29,6 @@ SCORES: dict[str, Callable[[Floats], Floats]] = {
     "rank": lambda score: np.searchsorted(np.sort(score), score, "right") / len(score),  # equal scores stay equal
 }
 """Score conversions by name: functions that map (n,) finite scores, n > 0, to 0..1 ("percent" expects percentages)."""
-
-
-def check_scores_name(name: str | None) -> None:
-    """Raise OptionError if the name of a score conversion is unknown."""
-    if name is not None and name not in SCORES:
-        raise unknown_name("score conversion", name, SCORES)
 
 
 # Two groups of scores have at least _ENOUGH members and _TIMES as many as lie between them. Where fractions end, at 1,

@@ -17,9 +17,8 @@ from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write
 from shoe.core.io.json import Box, Number, Whole, describe_value, explain_error
-from shoe.predictions.numbering import INTERACTIONS, labels_of_ids
-from shoe.predictions.record_fields import hoi_classes_of, image_names
-from shoe.predictions.source import Source
+from shoe.predictions.numbering import INTERACTIONS, hoi_classes_of, labels_of_ids
+from shoe.predictions.source import Source, image_names
 
 _TRIPLET = Meta(extra={"item": "triplet"})
 

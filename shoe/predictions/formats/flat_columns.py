@@ -27,8 +27,7 @@ from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write, write_text
 from shoe.core.io.json import ImageName, Number, NumberOrText, describe_value, explain_error
 from shoe.predictions.field_names import SCORE_NAMES, is_denied, judges, meaning_of_kind, only_judges, superseded
-from shoe.predictions.record_fields import image_names
-from shoe.predictions.source import Source
+from shoe.predictions.source import Source, image_names
 
 _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
 COLUMNS = ["image", *_CORNERS, "verb", "object"]

@@ -20,8 +20,7 @@ from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write, read_bytes
 from shoe.core.io.matlab import CellArray, cell_file, is_matlab, load_matlab, matrix
 from shoe.predictions.formats.class_numbers import rows_of_classes
-from shoe.predictions.numbering import INTERACTIONS, labels_of_ids
-from shoe.predictions.record_fields import hoi_classes_of
+from shoe.predictions.numbering import INTERACTIONS, hoi_classes_of, labels_of_ids
 from shoe.predictions.source import Source
 
 _VARIABLE = "all_boxes"

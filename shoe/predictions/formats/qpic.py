@@ -27,10 +27,9 @@ from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import read_bytes
 from shoe.core.io.json import Box, BoxOrText, Finite, ImageName, Number, Whole, WholeOrText
 from shoe.core.roles import RolePredictions
-from shoe.predictions.numbering import INTERACTIONS, OBJECTS, VERBS, labels_of_ids, numberings, own_name
-from shoe.predictions.record_fields import image_names, labels_of, optional_column
+from shoe.predictions.numbering import INTERACTIONS, OBJECTS, VERBS, labels_of, labels_of_ids, numberings, own_name
 from shoe.predictions.roles import stated_entries, without_roles
-from shoe.predictions.source import Source, collection_paused, open_source
+from shoe.predictions.source import Source, collection_paused, image_names, open_source, optional_column
 
 _FEWEST = 16
 _HOIS, _LIST, _PERSON = "hoi_prediction", "preds", "person"

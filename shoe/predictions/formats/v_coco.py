@@ -18,8 +18,7 @@ from shoe.core.interactions import Rows
 from shoe.core.io.json import describe_value
 from shoe.core.io.pickles import CacheRecord
 from shoe.core.roles import ABSENT, RolePredictions, Single
-from shoe.predictions.record_fields import image_names
-from shoe.predictions.source import Source
+from shoe.predictions.source import Source, image_names
 
 _BOX, _ROLE = "[x1, y1, x2, y2]", "[x1, y1, x2, y2, score]"
 # Values of absent keys by width, as UPT's ``CacheTemplate.__missing__`` returns them. The tiny box is not "no box".
