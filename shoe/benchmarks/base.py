@@ -34,7 +34,6 @@ class CardFile(Document, frozen=True):
     """A published file of a dataset.
 
     Attributes:
-        name: file name.
         holds: name of the published split in the file, or ``IMAGE_LABELS``; files with the same value are alternatives.
         purpose: task for which users need the file.
         place: download location, and the licence of the file if it differs from that of the dataset.
@@ -50,10 +49,8 @@ class CardFile(Document, frozen=True):
 class Card:
     """Description of a dataset.
 
-    Attributes:
-        title: name as in papers, and a short description.
-        files: files that users can download; shoe downloads nothing.
-        notes: remarks about the dataset, such as its sizes and usual scores, one line each.
+    ``title`` is the name as in papers, and a short description; ``files`` are files that users can download, because
+    shoe downloads nothing; ``notes`` are remarks about the dataset, such as its sizes and usual scores, one line each.
     """
 
     title: str
@@ -65,10 +62,8 @@ class Card:
     @property
     def holdings(self) -> dict[str, list[CardFile]]:
         """Files of the dataset, grouped by the split that they contain; image-level labels are a further group."""
-        files: dict[str, list[CardFile]] = {}
-        for file in self.files:
-            files.setdefault(file.holds, []).append(file)
-        return files
+        kinds = dict.fromkeys(file.holds for file in self.files)
+        return {kind: [file for file in self.files if file.holds == kind] for kind in kinds}
 
 
 def read_card(path: Path) -> Card:
@@ -80,10 +75,8 @@ def read_card(path: Path) -> Card:
 class Action:
     """An action of a benchmark that scores the actions of each person, such as V-COCO.
 
-    Attributes:
-        name, gerund: name as in the official files, and its -ing form.
-        roles: "instr" and "obj" in the official order; empty for an action without an object.
-        instruments: for an action with both roles, the object categories with the role "instr"; others are "obj".
+    ``roles`` are "instr" and "obj" in the official order; empty for an action without an object. If an action has both
+    roles, ``instruments`` are the object categories with the role "instr"; others are "obj".
     """
 
     name: str
@@ -96,8 +89,7 @@ class Action:
 class Actions:
     """The A actions of a benchmark that scores the actions of each person (V-COCO), in the order of its files.
 
-    Attributes:
-        left_out: action and role that papers often exclude from mean role AP, such as "point-instr"; "" for none.
+    ``left_out`` is the action and role that papers often exclude from mean role AP ("point-instr"); "" for none.
     """
 
     all: tuple[Action, ...]
@@ -125,11 +117,8 @@ class Actions:
     def by_verb_id(self) -> tuple[tuple[int, int], ...]:
         """(action index, index into ``entries`` or -1 without roles) of each verb ID 0, 1, ... in files."""
         entry_of = {pair: entry for entry, pair in enumerate(self.entries)}
-        return tuple(
-            (number, entry_of.get((number, role), -1))
-            for number, action in enumerate(self.all)
-            for role in action.roles or ("",)
-        )
+        pairs = ((number, role) for number, action in enumerate(self.all) for role in action.roles or ("",))
+        return tuple((number, entry_of.get((number, role), -1)) for number, role in pairs)
 
     def entry_of(self, action: int, object_: str) -> int:
         """Return the index into ``entries`` of an action; -1 without roles. The object decides between two roles."""
@@ -141,10 +130,9 @@ class Actions:
     def verb_ids(
         self, verbs: Sequence[str], objects: Sequence[str], verb: NDArray[np.integer], object_: NDArray[np.integer]
     ) -> Indices:
-        """Return the (n,) verb IDs in files for n (verb, object) pairs.
+        """Return the (n,) verb IDs in files for n pairs of (n,) indices into ``verbs`` and ``objects``.
 
-        ``verb`` and ``object_`` are (n,) indices into ``verbs`` and ``objects``. The object is needed because an action
-        with two roles has two verb IDs, one per role, and the object determines the role.
+        The object is needed because an action with two roles has two verb IDs, and the object determines the role.
         """
         id_of = {pair: i for i, pair in enumerate(self.by_verb_id)}
         actions = [self.names.index(name) for name in verbs]
@@ -160,7 +148,6 @@ class ImageLabel(IntEnum):
     """Annotators' answer to whether an image shows an HOI class: UNKNOWN (not annotated), NO, PERHAPS or YES."""
 
     UNKNOWN = -2
-    """Not annotated."""
     NO = -1
     PERHAPS = 0
     YES = 1

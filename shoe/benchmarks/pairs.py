@@ -20,21 +20,22 @@ def overlapping_triplets(table: Interactions, label: NDArray[np.integer], iou: f
     Triplets overlap if both their human boxes and their object boxes have an IoU of at least ``iou``, 0 to 1. ``label``
     is the (n,) label of each triplet. Pairs are sorted by later, then earlier row.
     """
-    humans = convert_boxes(table.human_boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
-    objects = convert_boxes(table.object_boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
-    later, earlier = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    both = [
+        convert_boxes(boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
+        for boxes in (table.human_boxes, table.object_boxes)
+    ]
+    found = [np.zeros((2, 0), np.int64)]
     first = np.repeat(table.offsets[:-1], np.diff(table.offsets))
     count = np.arange(len(first)) - first
     for start, stop in blocks(count, CANDIDATES_AT_ONCE):  # every row with every earlier row of its image
         row, before = expand(first[start:stop], count[start:stop])
         row += start
-        same = label[row] == label[before]
-        row, before = row[same], before[same]
-        overlaps = overlap_of(humans[row], humans[before], Overlap.CONTINUOUS) >= iou
-        overlaps &= overlap_of(objects[row], objects[before], Overlap.CONTINUOUS) >= iou
-        later.append(row[overlaps])
-        earlier.append(before[overlaps])
-    return np.concatenate(later), np.concatenate(earlier)
+        pair = np.stack([row, before])[:, label[row] == label[before]]
+        for boxes in both:
+            pair = pair[:, overlap_of(*boxes[pair], Overlap.CONTINUOUS) >= iou]
+        found.append(pair)
+    later, earlier = np.concatenate(found, axis=1)
+    return later, earlier
 
 
 def merge_pairs(table: Interactions, iou: float) -> Indices:

@@ -24,12 +24,8 @@ OF_PREDICTIONS = ("boxes", "scores", "coordinates", "class-ids", "bad-boxes")
 class Signature:
     """How a score was computed: version, all options and hashes of the data, as ``shoe:0.1.0|data:hico-det|...``.
 
-    Scores with equal signatures are comparable. ``Signature.parse(str(s)) == s`` for every signature s.
-
-    Attributes:
-        items: pairs of a name and a value.
-        protocols: strict and role protocols of the benchmark, by name; not part of the signature, but :meth:`short`
-            needs their defaults.
+    Scores with equal signatures are comparable. ``items`` are pairs of a name and a value. ``protocols``, by name, are
+    those of the benchmark; they are not part of the signature, but :meth:`short` needs their defaults.
     """
 
     items: tuple[tuple[str, str], ...]
@@ -40,20 +36,18 @@ class Signature:
 
     @classmethod
     def parse(cls, text: str, protocols: Mapping[str, Any] | None = None) -> Signature:
-        """Parse the text of a signature; ``protocols`` is only needed for :meth:`short` (see the attribute).
+        """Parse the text of a signature; ``protocols`` is only needed for :meth:`short`.
 
         >>> str(Signature.parse("shoe:1.0|data:hico-det"))
         'shoe:1.0|data:hico-det'
 
         Raises OptionError if a part between bars has no colon.
         """
-        items = []
-        for part in text.split("|"):
-            name, colon, value = part.partition(":")
-            if not colon:
-                raise OptionError(f"signature: found {quote(part)}, expected name:value")
-            items.append((unquote(name), unquote(value)))
-        return cls(tuple(items), protocols or {})
+        parts = text.split("|")
+        if wrong := [part for part in parts if ":" not in part]:
+            raise OptionError(f"signature: found {quote(wrong[0])}, expected name:value")
+        pairs = (map(unquote, part.split(":", 1)) for part in parts)
+        return cls(tuple((name, value) for name, value in pairs), protocols or {})
 
     def short(self) -> str:
         """Return a short form for captions: version, data, protocol, changed options, and a hash of the signature."""

@@ -7,6 +7,7 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -78,12 +79,10 @@ class GroundTruth:
 
     Attributes:
         interactions: triplets, with the vocabularies of ``classes``.
-        classes: HOI classes.
         split: name of the split, such as "test2015"; the file name without extension if the split is unknown.
         image_labels: (K, m) int8 ``ImageLabel`` of K classes in m images; None without image-level labels.
         format: file format, such as "PPDM/QPIC JSON".
         left_out: names of training images left out because their triplets refer to boxes that the file does not have.
-        benchmark: benchmark of the ground truth.
         roles: annotations of each person, for agent AP and role AP; None if the file has none.
         class_split: parts of the classes with separate scores; None if no class split is used.
         image_numbers: (m,) IDs by which prediction files refer to images; None if they use names.
@@ -106,10 +105,8 @@ class GroundTruth:
     excluded: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        table = self.interactions
-        return (
-            f"<GroundTruth: {self.classes.name} {self.split}, {len(table):,} triplets on {len(table.images):,} images>"
-        )
+        sizes = f"{len(self.interactions):,} triplets on {len(self.interactions.images):,} images"
+        return f"<GroundTruth: {self.classes.name} {self.split}, {sizes}>"
 
     @property
     def hoi(self) -> Ints:
@@ -182,14 +179,14 @@ class GroundTruth:
         keep = np.ones(len(images), bool)
         for names in predicted:
             if isinstance(names, str) or not isinstance(names, Sequence):
-                raise OptionError(
-                    f"within: found {quote(names)}, expected a list of image names, such as predictions.images"
-                )
+                expected = "a list of image names, such as predictions.images"
+                raise OptionError(f"within: found {quote(names)}, expected {expected}")
             keep &= np.isin(np.arange(len(images)), image_index(self.names_of(tuple(names)), images))
         if not keep.any():
             expected = "images of the ground truth" if len(predicted) == 1 else "images that occur in all files"
-            is_empty = not all(map(len, predicted))
-            found, hint = ("no predictions", "leave out --images-in-predictions") if is_empty else ("none", None)
+            found, hint = "none", None
+            if not all(map(len, predicted)):
+                found, hint = "no predictions", "leave out --images-in-predictions"
             raise InputError("predictions", field="image", found=found, expected=expected, hint=hint)
         return self._part("images-in-predictions", keep, "not in all prediction files")
 
@@ -246,10 +243,9 @@ def read_truth_file(
 
 
 def _class_split(dataset: Benchmark, classes: HoiClasses, split: str | None) -> tuple[ClassSplit | None, str | None]:
-    """Return the class split and the name of the image split that ``split`` requests; None for no split.
+    """Return the class split that ``split`` names, or else the default one, and the image split that it names, if any.
 
-    ``split`` is the name or file of a class split, or the name of an image split. If it is not a class split, the
-    default class split of the dataset is returned.
+    ``split`` is the name or file of a class split, or the name of an image split.
     """
     own = dataset.class_splits
     if split is not None and split not in own and split not in dataset.splits and os.path.isfile(split):
@@ -296,10 +292,7 @@ def _cut(table: Interactions, dataset: Benchmark, split: str) -> str:
 
 
 def _validated_table(classes: HoiClasses, rows: Rows, path: str | Path) -> Interactions:
-
-    def place(row: int) -> str:
-        return triplet_name((rows.images, rows.image), row)
-
+    place = partial(triplet_name, (rows.images, rows.image))
     verb = labels_of_words(path, "verb", rows.verb, rows.verbs, classes.verbs, place)
     object_ = labels_of_words(path, "object", rows.object, rows.objects, classes.objects, place)
     if (row := first_true(classes.of[verb, object_] < 0)) is not None:
@@ -324,13 +317,8 @@ def _refuse_exchanged_sizes(table: Interactions, path: str | Path) -> None:
     outside, inside = (farthest > table.sizes + 1).any(axis=1), (farthest <= table.sizes[:, ::-1] + 1).all(axis=1)
     exchanged = np.flatnonzero(known & outside & inside)
     if len(exchanged) and len(exchanged) >= _EXCHANGED * known.sum():
-        width, height = table.sizes[exchanged[0]].tolist()
-        x, y = farthest[exchanged[0]].tolist()
-        raise InputError(
-            path,
-            record=f"image {quote(table.images[exchanged[0]])}",
-            field="size",
-            found=f"width {width}, height {height}, and boxes up to x = {x:g}, y = {y:g}",
-            expected="boxes inside the image",
-            hint=f"in {len(exchanged):,} of {pluralize(int(known.sum()), 'image')}: are width and height exchanged?",
-        )
+        width, height, x, y = *table.sizes[exchanged[0]].tolist(), *farthest[exchanged[0]].tolist()
+        record = f"image {quote(table.images[exchanged[0]])}"
+        found = f"width {width}, height {height}, and boxes up to x = {x:g}, y = {y:g}"
+        hint = f"in {len(exchanged):,} of {pluralize(int(known.sum()), 'image')}: are width and height exchanged?"
+        raise InputError(path, record=record, field="size", found=found, expected="boxes inside the image", hint=hint)

@@ -63,9 +63,8 @@ def meaning(key: object) -> Meaning:
     >>> meaning("personBBox")[:2], meaning("sub-name")[:2], meaning("predicate")[:2]
     (('human', 'box'), ('subject', 'label'), ('', 'verb'))
     """
-    if not isinstance(key, str) or len(key) > 100:
-        return Meaning("", "", ())
-    words = tuple(part for word in _WORD.findall(key) for part in _split(word.lower()))
+    is_short = isinstance(key, str) and len(key) <= 100
+    words = tuple(part for word in _WORD.findall(key) for part in _split(word.lower())) if is_short else ()
     if not {"annotation", "annotations"}.isdisjoint(words):
         return Meaning("", "", words)
     parts = sorted({_PART_OF[word] for word in words if word in _PART_OF}, key=_RANK.__getitem__)
@@ -123,7 +122,7 @@ ANSWERS_WITH_BOXES = _set(
 """Keys of the answer even if the record has two boxes outside the answer; these boxes belong to the question."""
 WRAPPERS = frozenset(ANSWERS) | _set("parsed input refusal text_output generated_texts")
 """Keys of wrappers; their values are searched for the answer."""
-CHATS = _words("messages conversations conversation chat history dialog turns")
+CHATS = ("messages", "conversations", "conversation", "chat", "history", "dialog", "turns")
 SPEAKERS = ("role", "from", "speaker")
 MODEL = _set("assistant model gpt bot chatbot ai output")
 THOUGHTS = _set("thinking reasoning redacted_thinking thought image image_url")
@@ -180,8 +179,7 @@ def is_prompt(key: object) -> bool:
 @lru_cache(8192)
 def is_metadata(key: object) -> bool:
     """Return whether a key has a word for prompts, ground truth or metadata: "gt_box", but also "model_output"."""
-    words = meaning(key).words
-    return not (_PROMPT.isdisjoint(words) and _TRUTH.isdisjoint(words) and _METADATA.isdisjoint(words))
+    return not (_PROMPT | _TRUTH | _METADATA).isdisjoint(meaning(key).words)
 
 
 def is_error(key: object) -> bool:

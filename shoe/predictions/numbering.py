@@ -15,9 +15,10 @@ from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Indices, Ints, best_of_each, distinct, expand, first_of_each, first_true, number_distinct
 from shoe.core.boxes import CommonCoordinates, Overlap, convert_boxes, iou
 from shoe.core.errors import InputError, OptionError, flag, quote, unknown_name
-from shoe.core.interactions import Interactions, image_index
+from shoe.core.interactions import Interactions
 from shoe.lexicon import text
 from shoe.lexicon.resolve import match_labels
+from shoe.predictions.boxes.check import shared_images
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.source import Source
 
@@ -30,10 +31,8 @@ NO_ID = -(1 << 31)
 class Numbering:
     """Meaning of the IDs of objects, verbs or interactions in a file.
 
-    Attributes:
-        label: (k,) label index of the k numbers ``first``, ``first + 1``, ...; -1 for a number that is no ID.
-        about: description of the valid IDs, for messages.
-        first: lowest ID.
+    ``label`` is the (k,) label index of the k numbers ``first``, ``first + 1``, ...; -1 for a number that is no ID.
+    ``about`` is the description of the valid IDs, for messages.
     """
 
     label: Indices
@@ -116,10 +115,8 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
     ids = dataset.object_ids
     if part == OBJECTS and list(ids) != list(range(len(ids))):
         for name, first in (("", 0), ("-plus-1", 1), ("-minus-1", -1)):
-            about = (
-                f"{dataset.object_numbers}'s {len(ids)} category IDs, between {min(ids) + first} and {max(ids) + first}"
-            )
-            found[f"{own}-ids{name}"] = Numbering(dataset.object_of_id, f"one of {about}", first)
+            about = f"one of {dataset.object_numbers}'s {len(ids)} category IDs, between {min(ids) + first} and "
+            found[f"{own}-ids{name}"] = Numbering(dataset.object_of_id, f"{about}{max(ids) + first}", first)
     return found
 
 
@@ -153,16 +150,12 @@ def labels_of_ids(
     Args:
         source: the file; its notes record the numbering.
         part: "objects", "verbs" or "interactions".
-        ids: (n,) class IDs.
         default: name of the format's numbering.
         field: key of the IDs, for messages.
         place: callback that returns the name of the record with the ID ``ids[row]``, given ``row``, for messages.
-        no_object: label index to return for the ID highest + 1, if the format uses it for "no object"; None if this ID
-            is invalid.
+        no_object: label index for the ID highest + 1, which means "no object" in some formats; None if it is invalid.
 
-    Raises:
-        InputError: for the first number that is no ID, with a hint at numberings in which all numbers are IDs.
-        OptionError: for an unknown numbering.
+    Raises InputError for the first number that is no ID, naming the numberings in which all numbers are IDs.
     """
     known = numberings(source.benchmark, part)
     name = source.numbering.get(part, default)
@@ -174,11 +167,11 @@ def labels_of_ids(
     if (row := first_true(found < 0)) is not None:
         fitting = [key for key, each in known.items() if ((each.labels_of(ids) >= 0) | (ids == beyond[key])).all()]
         setting = with_numberings(source.notes.format, {part: fitting[0] if len(fitting) == 1 else "..."})
-        hint = (
-            f"all IDs are valid as {' or '.join(fitting)}: set it with {flag('format', setting)}" if fitting else None
-        )
-        expected = f"{known[name].about} ({source.notes.format} IDs)"
-        raise InputError(source.path, record=place(row), field=field, found=str(ids[row]), expected=expected, hint=hint)
+        hint = f"all IDs are valid as {' or '.join(fitting)}: set it with {flag('format', setting)}"
+        raise InputError(
+            source.path, record=place(row), field=field, found=str(ids[row]), hint=hint if fitting else None,
+            expected=f"{known[name].about} ({source.notes.format} IDs)",
+        )  # fmt: skip
     return found
 
 
@@ -299,8 +292,8 @@ def _exchanged(rows: Indices, size: int) -> list[tuple[int, int, float]]:
 class _Finding(NamedTuple):
     """Better numbering ("" for an unknown order, None if all labels are the same) and fractions of labels that agree.
 
-    ``of_rest`` is the fraction under the better numbering; under a known numbering, of the labels that do not agree
-    under the applied numbering. ``is_whole`` is False if only some predictions or some IDs have the better numbering.
+    ``of_rest`` is the fraction under the better numbering; if it is known, of the labels that disagree under the
+    applied one. ``is_whole`` is False if only some predictions or some IDs have the better numbering.
     """
 
     fit: float
@@ -319,8 +312,7 @@ def _compare_numberings(
     """
     new = first_of_each(row)
     first, index = np.flatnonzero(new), np.cumsum(new) - 1
-    count = len(first)
-    if count < _FEWEST:
+    if (count := len(first)) < _FEWEST:
         return None
     ids = known[applied].ids_of(predicted)
     agrees = {name: np.bincount(index, each.labels_of(ids) == expected, count) > 0 for name, each in known.items()}
@@ -385,9 +377,7 @@ def _overlapping(predictions: Interactions, truth: Interactions) -> tuple[Indice
 
     The sample has at most 2,000 images, drawn with a fixed seed, and the six best-scored predictions per image.
     """
-    truth_image = image_index(predictions.images, truth.images)
-    has_truth = np.append(np.diff(truth.offsets), 0)[truth_image] > 0
-    both = np.flatnonzero(has_truth & (np.diff(predictions.offsets) > 0))
+    truth_image, both = shared_images(predictions, truth)
     chosen = np.random.default_rng(0).permutation(both)[:_IMAGES]
     rows = np.flatnonzero(np.bincount(chosen, minlength=len(truth_image))[predictions.image])
     rows = rows[best_of_each(predictions.image[rows], predictions.score[rows], _OF_IMAGE)]
@@ -396,11 +386,11 @@ def _overlapping(predictions: Interactions, truth: Interactions) -> tuple[Indice
     row = rows[owner]
     overlap = np.ones(len(row), bool)
     for part in ("human_boxes", "object_boxes"):
-        first, second = (
+        pair = (
             convert_boxes(getattr(each, part)[at], each.coordinates[each.image[at]], CommonCoordinates.EDGES)
             for each, at in ((predictions, row), (truth, annotated))
         )
-        overlap &= iou(first, second, Overlap.CONTINUOUS) >= _HIT
+        overlap &= iou(*pair, Overlap.CONTINUOUS) >= _HIT
     return row[overlap], annotated[overlap]
 
 

@@ -203,6 +203,38 @@ class Source:
                     break
         return f"line {self.lines[number]}" if self.lines else f"record {number + 1}"
 
+    def image_names(
+        self, values: Iterable[object], field: str, place: Callable[[int], str | None] | None = None
+    ) -> list[str]:
+        """Return the image name for each value of a field; InputError, naming ``place(row)``, for an invalid value."""
+        names: list[str] = []
+        for number, value in enumerate(values):
+            try:
+                names.append(self.image_name(value))
+            except ValueError:
+                record, found = (place or self.record_name)(number), describe_value(value)
+                raise InputError(self.path, record=record, field=field, found=found, expected="a file name") from None
+        return names
+
+    def all_have_field(self, field: str, values: Sequence[Any], place: Callable[[int], str]) -> bool:
+        """Return True if no value of a field is UNSET, False if all are; InputError for ``place(row)`` if some are."""
+        absent = np.array([value is UNSET for value in values])
+        if (row := first_true(absent != absent[0])) is None:
+            return not absent[0]
+        found = "no such key" if absent[row] else "the first record with this key"
+        expected = "this key in all records or none"
+        raise InputError(self.path, record=place(row), field=field, found=found, expected=expected)
+
+    def optional_column(
+        self, field: str, values: Sequence[float | UnsetType], place: Callable[[int], str]
+    ) -> Floats | None:
+        """Return the (n,) values of a field, or None if no row has it. Raises InputError if only some rows have it."""
+        try:
+            return np.fromiter(values, np.float64, len(values))
+        except TypeError:
+            self.all_have_field(field, values, place)
+            return None
+
 
 def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = None) -> Source:
     """Open a file and determine its kind. Raises InputError if it is unreadable, empty or damaged."""
@@ -314,40 +346,3 @@ def _line_numbers(data: bytes) -> Sequence[int] | None:
     if data[:1] == b"{" and bool((content[starts] == data[0]).all()):  # no line is empty
         return range(1, len(starts) + 2)
     return [number for number, line in enumerate(data.split(b"\n"), 1) if line and not line.isspace()]
-
-
-def image_names(
-    source: Source, values: Iterable[object], field: str, place: Callable[[int], str | None] | None = None
-) -> list[str]:
-    """Return the image name for each value of a field; InputError, naming ``place(row)``, for an invalid value."""
-    names: list[str] = []
-    for number, value in enumerate(values):
-        try:
-            names.append(source.image_name(value))
-        except ValueError:
-            record, found = (place or source.record_name)(number), describe_value(value)
-            raise InputError(source.path, record=record, field=field, found=found, expected="a file name") from None
-    return names
-
-
-def all_have_field(source: Source, field: str, values: Sequence[Any], place: Callable[[int], str]) -> bool:
-    """Return True if no value of a field is UNSET, False if all are. InputError, with ``place(row)``, if some are."""
-    absent = np.array([value is UNSET for value in values])
-    if (row := first_true(absent != absent[0])) is None:
-        return not absent[0]
-    found, expected = (
-        "no such key" if absent[row] else "the first record with this key",
-        "this key in all records or none",
-    )
-    raise InputError(source.path, record=place(row), field=field, found=found, expected=expected)
-
-
-def optional_column(
-    source: Source, field: str, values: Sequence[float | UnsetType], place: Callable[[int], str]
-) -> Floats | None:
-    """Return the (n,) values of a field, or None if no row has it. Raises InputError if only some rows have it."""
-    try:
-        return np.fromiter(values, np.float64, len(values))
-    except TypeError:
-        all_have_field(source, field, values, place)
-        return None

@@ -234,7 +234,7 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     if source.benchmark.role_protocols:
         table = with_stated_roles(table, source.benchmark, notes)
     notes.conventions = conventions.select(order)
-    notes.triplets_by_convention = conventions.counts(len(table))
+    notes.triplets_by_convention.update(conventions.counts(len(table)))
     notes.boxes, notes.images, notes.triplets = "; ".join(notes.triplets_by_convention), len(table.images), len(table)
     return table
 

@@ -59,9 +59,8 @@ class _Document(Struct, gc=False):
 
 def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split: str | None) -> Rows:
     """Return the triplets in a file of fredzzhang/hicodet; vocabularies and image sizes (if any) are in the file."""
-    document = read_typed(
-        path, data, _Document, lambda document, number, _: f"image {quote(document['filenames'][number])}"
-    )
+    place = lambda document, number, _: f"image {quote(document['filenames'][number])}"  # noqa: E731
+    document = read_typed(path, data, _Document, place)
     images, annotation = document.filenames, document.annotation
     if len(annotation) != len(images):
         expected = f"{len(images)}, one per file name"
@@ -128,10 +127,7 @@ class _PpdmImage(ListedImage, gc=False):
 
 
 def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in a file of PPDM or QPIC; verb and HOI IDs count from 1 in the order of the class table.
-
-    A training image with a triplet that refers to a missing box is left out, and its name is listed in ``left_out``.
-    """
+    """Return the triplets in a file of PPDM or QPIC; verb and HOI IDs count from 1 in the order of the class table."""
     numbering = benchmark.classes
     records = read_typed(path, data, list[_PpdmImage], named_record())
     images = [record.file_name for record in records]
@@ -147,8 +143,7 @@ def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
     is_usable = usable[image]
     image, human, target, verb, hoi = (column[is_usable] for column in (image, human, target, verb, hoi))
     first = (np.cumsum(counts) - counts)[image]
-    known = "one of COCO's 80 category ids, between 1 and 90"
-    object_ = objects_of(path, images, counts, category, benchmark.object_of_id, known)[first + target]
+    object_ = objects_of(path, images, counts, category, benchmark)[first + target]
     check_range(path, (images, image), "category_id", verb, len(numbering.verbs), first=1)
     verb -= 1
     # Training triplets name their class a second time, by hoi_category_id; 0 means that it is absent.

@@ -67,8 +67,7 @@ def read_annotations(path: str | Path, data: bytes, benchmark: Benchmark, _split
     for field, index in (("subject_id", human), ("object_id", target)):
         check_boxes(path, (images, image), field, index, counts)
     check_range(path, (images, image), "action_id", action, len(verbs))
-    known = f"0 to {len(benchmark.object_of_id) - 1}, an object of SWIG-HOI"
-    object_ = objects_of(path, images, counts, category, benchmark.object_of_id, known)
+    object_ = objects_of(path, images, counts, category, benchmark)
     first = (np.cumsum(counts) - counts)[image]
     return Rows(
         images=images,
@@ -89,14 +88,12 @@ def _numbers(path: str | Path, records: list[_Image]) -> Indices | None:
     given = [record.img_id for record in records if record.img_id is not UNSET]
     if len(given) < len(records):
         return None
-    numbers = np.array(given, np.int64)
-    _, first, times = np.unique(numbers, return_index=True, return_counts=True)
-    if (times > 1).any():
-        number = int(numbers[first[np.argmax(times > 1)]])
+    numbers, times = np.unique(np.array(given, np.int64), return_counts=True)
+    for number in numbers[times > 1].tolist():
         same = [quote(record.file_name) for record in records if record.img_id == number]
         found = f"{number} of {' and '.join(same[:2])}"
         raise InputError(path, field="img_id", found=found, expected="a different ID for each image")
-    return numbers
+    return np.array(given, np.int64)
 
 
 FORMAT = TruthFormat(

@@ -37,12 +37,10 @@ class AnnotatedPersons:
     Attributes:
         sizes: (m, 2) image width and height; 0 if the file has none.
         counts: (m,) number of boxes of each image; boxes are sorted by image.
-        boxes: (b, 4) x1, y1, x1 + width, y1 + height.
-        object: (b,) category, an index into the benchmark's objects.
+        boxes, object: (b, 4) x1, y1, x1 + width, y1 + height; and (b,) index into the benchmark's objects.
         left_out: (b,) mask of boxes that are not used for agent AP and role AP, as in the official evaluation.
         listed: box indices of all annotated persons, including persons that do no action.
-        person: (q,) box index of the person.
-        action: (q,) index of the action.
+        person, action: (q,) box index of the person, and index of the action.
         entry: (q,) index of action and role in ``Actions.entries``; -1 for an action without roles.
         target: (q,) box index of the object with this role; -1 if there is none.
     """
@@ -188,8 +186,7 @@ def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: 
     check_boxes(path, place, "object_id", target, counts, (target < -1) | (target >= counts[image]))
     action, entry = numbered[verb].T
     first = (np.cumsum(counts) - counts)[image]
-    known = "one of COCO's 80 category ids, between 1 and 90"
-    objects = objects_of(path, names, counts, category, benchmark.object_of_id, known)
+    objects = objects_of(path, names, counts, category, benchmark)
     if (row := first_true(objects[first + person] != benchmark.objects.index(_PERSON))) is not None:
         found = quote(benchmark.objects[objects[(first + person)[row]]])
         record, expected = triplet_name(place, row), "the box of a person"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -130,10 +130,9 @@ class GroupFits:
         boxes: number of distinct boxes, counting at most four per image, because boxes of an image are not independent.
         fits: first the fit under the convention that was applied, then the fits under the best other conventions, from
             common to rare. If the applied convention fits nearly perfectly, no other is tried.
-        chance: ``hits`` of the best convention if boxes are compared with the annotated boxes of the next image. It is
-            high if the boxes are the same in every image.
-        of_part: fits of a part of the boxes (images that fit badly, or boxes that overlap no annotated box), if another
-            convention is far better for this part but not for all boxes; else None.
+        chance: ``hits`` of the best convention if boxes are compared with the annotated boxes of the next image.
+        of_part: fits of the images that fit badly, or of the boxes that overlap no annotated box, if another convention
+            is far better for them but not for all boxes; else None.
         by_kind: best fits of the human boxes and of the object boxes, if each kind needs its own convention; else ().
         moved: sentence on how the boxes of many images seem to be mirrored, rotated or of another image; else "".
         truth: fit to ground truth read as x1, y1, width, height, if it is far better than all ``fits``; else None.
@@ -179,9 +178,9 @@ class GroupFits:
 class Group:
     """The predicted boxes in a sample of m images that were read under the same convention, ``applied``.
 
-    ``rows`` are the triplets of the sample with these boxes, ``sizes`` the (m, 2) image sizes. ``annotated`` are the
-    annotated boxes of the images; ``as_widths`` are the same boxes, read as x1, y1, width and height. ``neighbours``
-    are the annotated boxes of other images, by offset in the file: 1 to 3 images later, -1 to -3 images earlier.
+    ``rows`` are the triplets of the sample with these boxes, ``sizes`` the (m, 2) image sizes, ``annotated`` the
+    annotated boxes. ``others`` are annotated boxes of other images, by offset in the file: 1 to 3 images later, -1 to
+    -3 images earlier; and by 0, ``annotated`` read as x1, y1, width and height.
     """
 
     def __init__(
@@ -191,22 +190,24 @@ class Group:
         sizes: Floats,
         applied: Convention,
         annotated: AnnotatedBoxes,
-        as_widths: AnnotatedBoxes,
-        neighbours: dict[int, AnnotatedBoxes],
+        others: Mapping[int, AnnotatedBoxes],
     ) -> None:
         rows = rows[best_of_each(sample.image[rows], sample.score[rows], _BEST_OF_IMAGE)]
         image = sample.image[rows]
-        self._annotated, self._applied, self._sizes = annotated, applied, np.maximum(sizes, 1)
-        self._as_widths, self._neighbours = as_widths, neighbours
+        self._annotated, self._others = annotated, others
+        self._applied, self._sizes = applied, np.maximum(sizes, 1)
         self._all_known = bool((sizes[image] > 0).all())
-        coordinates = sample.coordinates[image]
         plain = replace(applied, order="")
         human, target = (plain.from_pixels(b[rows], sizes[image]) for b in (sample.human_boxes, sample.object_boxes))
         self._numbers = Boxes.distinct(image, *((target, human) if applied.order else (human, target)))
-        self._coordinates = coordinates[self._numbers.rows]
-        self._scales = _scales(self._sizes, _SCALES if self._all_known else _SCALES[:1])
+        self._coordinates = sample.coordinates[image][self._numbers.rows]
+        scales: dict[bytes | tuple[str, str], tuple[tuple[str, str], tuple[Floats, Floats]]] = {}
+        for word in _SCALES if self._all_known else _SCALES[:1]:  # of resizing rules with equal scales, the first
+            affine = Convention("xyxy", *word).scale_and_offset(self._sizes)
+            scales.setdefault(affine[0].tobytes() if word[0] in _RULES else word, (word, affine))
+        self._scales = [word for word, _ in scales.values()]
         # (2, 4, scales, images) scale and offset of each corner coordinate
-        self._affine = np.array(list(self._scales.values()))[..., [0, 1, 0, 1]].transpose(1, 3, 0, 2)
+        self._affine = np.array([affine for _, affine in scales.values()])[..., [0, 1, 0, 1]].transpose(1, 3, 0, 2)
 
     def fits(self) -> GroupFits:
         """Return how well the boxes fit, with at most one of ``by_kind``, ``truth``, ``moved`` and ``of_part``."""
@@ -217,7 +218,7 @@ class Group:
         overlap = self._overlap_with(self._annotated, self._applied)
         if by_kind := self._fits_by_kind(overlap, is_wrong=fits.better is not None):
             return replace(fits, by_kind=by_kind)
-        truth = _fit(self._applied, self._overlap_with(self._as_widths, self._applied))
+        truth = _fit(self._applied, self._overlap_with(self._others[0], self._applied))
         if truth.mean_iou > fits.best.mean_iou + _TIE and fits.is_far_better(truth):
             return replace(fits, truth=truth)
         if moved := self._moved(overlap, fits.best.mean_iou if fits.better else 0.0):
@@ -239,13 +240,12 @@ class Group:
     def _moved(self, overlap: Floats, least: float) -> str:
         """Return how the boxes of many images were mirrored, rotated or shifted; "" if few, or mean IoU < ``least``.
 
-        A correct file has few images whose boxes fit better if mirrored, rotated or compared with the previous or next
-        image. Their number by chance is estimated from images two or three places away. ``overlap`` is the (n,) IoU of
-        the boxes under the applied convention.
+        The number of images that fit better by chance is estimated from annotations two or three images away.
+        ``overlap`` is the (n,) IoU of the boxes under the applied convention.
         """
         numbers, applied = self._numbers, self._applied
         own, image = self._mean_of_images(overlap), numbers.image
-        others = {step: self._overlap_with(annotated, applied) for step, annotated in self._neighbours.items()}
+        others = {step: self._overlap_with(annotated, applied) for step, annotated in self._others.items() if step}
         moved = {_NEIGHBOUR.format(name): others.pop(step) for name, step in (("previous", -1), ("next", 1))}
         if self._all_known:
             size = self._sizes[image].T
@@ -269,7 +269,7 @@ class Group:
 
     def _mean_of_images(self, overlap: Floats) -> Floats:
         image, count = self._numbers.image, len(self._sizes)
-        return np.asarray(np.bincount(image, overlap, count) / np.maximum(np.bincount(image, minlength=count), 1))
+        return np.asarray(np.bincount(image, overlap, count) / np.bincount(image, minlength=count).clip(1))
 
     def _fits_by_kind(self, overlap: Floats, *, is_wrong: bool) -> tuple[Fit, ...]:
         """Return the best fits of human and object boxes if the best convention of each is far worse for the other.
@@ -307,27 +307,26 @@ class Group:
     def _fits_of_all(self) -> GroupFits:
         """Return the fit of the applied convention and, unless it is nearly perfect, of the best other conventions."""
         applied, numbers = self._applied, self._numbers
-        images, fit = int((np.bincount(numbers.image) > 0).sum()), self._fit_of(applied)
-        evidence = int(np.minimum(np.bincount(numbers.image), _OF_IMAGE).sum())
+        fit, of_image = self._fit_of(applied), np.bincount(numbers.image)
+        found = GroupFits(int(of_image.clip(max=_OF_IMAGE).sum()), (fit,), 0.0, int((of_image > 0).sum()))
         if fit.mean_iou > 1 - _CLOSE_MARGIN:
-            return GroupFits(evidence, (fit,), 0.0, images)
+            return found
         part = numbers.image % _SCREENED_EVERY == numbers.image[0] % _SCREENED_EVERY
         tried = [applied, *(c for c in self._finalists(numbers.select(part)) if c != applied)]
         fits = [fit, *map(self._fit_of, tried[1:])]
-        fits_of_group = GroupFits(evidence, tuple(fits), 0.0, images)
-        near, fitted = tried[fits.index(fits_of_group.best)], list[Fit]()
-        fits_of_group = replace(fits_of_group, chance=self._chance(near))
-        is_other = fits_of_group.best is not fit or fit.mean_iou < _CLOSE
-        if self._all_known and (is_other or is_resizing(applied.scale)):
-            for _ in range(_FITTINGS):
-                # Sizes of earlier rounds are less exact. They are left out, because they would win ties by their order.
-                fitted = [max(map(self._fit_of, group), key=_mean_iou) for group in self._fitted(near)] or fitted
-                previous, near = near, parse_convention(max(fits + fitted, key=_mean_iou).convention)
-                if near == previous:
-                    break
-            fits += fitted
-            fits_of_group = replace(fits_of_group, fits=tuple(fits))
-        return fits_of_group
+        found = replace(found, fits=tuple(fits))
+        near, fitted = tried[fits.index(found.best)], list[Fit]()
+        found = replace(found, chance=self._chance(near))
+        is_other = found.best is not fit or fit.mean_iou < _CLOSE
+        if not self._all_known or not (is_other or is_resizing(applied.scale)):
+            return found
+        for _ in range(_FITTINGS):
+            # Sizes of earlier rounds are less exact. They are left out, because they would win ties by their order.
+            fitted = [max(map(self._fit_of, group), key=_mean_iou) for group in self._fitted(near)] or fitted
+            previous, near = near, parse_convention(max(fits + fitted, key=_mean_iou).convention)
+            if near == previous:
+                break
+        return replace(found, fits=(*fits, *fitted))
 
     def _fitted(self, near: Convention) -> list[list[Convention]]:
         """Return resizing conventions that fit the boxes, in lists of equally round image sizes, the roundest first.
@@ -375,9 +374,8 @@ class Group:
         best = np.argsort(-means.ravel(), kind="stable")[:_FINALISTS]
         order, candidate = np.divmod(distinct(np.append(near[:_FINALISTS], best)), boxes.shape[1])
         scale, layout = np.divmod(candidate, len(_LAYOUTS))
-        scales = list(self._scales)
         return [
-            replace(Convention(_LAYOUTS[in_layout], *scales[in_scale]), order=ORDERS[in_order])
+            Convention(_LAYOUTS[in_layout], *self._scales[in_scale], ORDERS[in_order])
             for in_order, in_scale, in_layout in zip(order.tolist(), scale.tolist(), layout.tolist(), strict=True)
         ]
 
@@ -395,10 +393,9 @@ class Group:
         return read.T
 
     def _overlaps(self, part: Boxes, image: Indices, boxes: Floats, order: str) -> Floats:
-        """Return the (c, n) best IoU with annotated boxes, for c conventions and the n boxes in ``part``.
+        """Return the (c, n) best IoU of the (4, c, n) ``boxes``, read from ``part``, with annotated boxes of ``image``.
 
-        ``boxes`` are the (4, c, n) corners, ``image`` (n,) the images to compare with. A person box is compared with
-        persons and an object box with objects, or the other way round if ``order`` is "swapped".
+        A person box is compared with persons and an object box with objects, or the other way round if "swapped".
         """
         return self._annotated.best(image, 1 - part.kind if order else part.kind, boxes)
 
@@ -409,17 +406,8 @@ class Group:
             return 0.0
         elsewhere, boxes = (image + 1) % images, self._read(convention)[:, None]
         if self._all_known:
-            boxes = boxes * _by_corner(self._sizes[elsewhere] / self._sizes[image], slice(None))
+            boxes = boxes * np.tile((self._sizes[elsewhere] / self._sizes[image]).T, (2, 1))[:, None]
         return _fit(convention, self._overlaps(self._numbers, elsewhere, boxes, convention.order)).hits
-
-
-def _scales(sizes: Floats, words: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[Floats, Floats]]:
-    """Return scale and offset of images for (scale, picture) words; of resizing rules with equal scales, the first."""
-    known: dict[bytes | tuple[str, str], tuple[tuple[str, str], tuple[Floats, Floats]]] = {}
-    for word in words:
-        affine = Convention("xyxy", *word).scale_and_offset(sizes)
-        known.setdefault(affine[0].tobytes() if word[0] in _RULES else word, (word, affine))
-    return dict(known.values())
 
 
 def _round_sides(side: float) -> list[int]:
@@ -430,11 +418,6 @@ def _round_sides(side: float) -> list[int]:
 
 def _fit(convention: Convention, overlap: Floats) -> Fit:
     return Fit(str(convention), hits=float((overlap >= _HIT).mean()), mean_iou=float(overlap.mean()))
-
-
-def _by_corner(of_images: Floats, image: Indices | slice) -> Floats:
-    """Return (m, 2) x and y values of images as a (4, 1, n) array, one value per corner coordinate of n boxes."""
-    return np.tile(of_images.T[:, image], (2, 1))[:, None]
 
 
 # The check converts the boxes of a sample of images back to the numbers of their file, converts these under every known
@@ -479,6 +462,7 @@ class BoxReport:
 
     def _verdict(self, group: GroupFits) -> str | None:
         applied, better = group.fits[0], group.better
+        of_image = "overlap an annotated box of their image with IoU >= 0.5"
         if group.by_kind:
             human, target = group.by_kind
             return (
@@ -487,10 +471,8 @@ class BoxReport:
                 "convert the boxes of the file to one convention"
             )
         if truth := group.truth:
-            return (
-                f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5, {truth.hits:.0%} "
-                "if the boxes of the ground truth are x1, y1, width, height: convert them to x1, y1, x2, y2"
-            )
+            if_width = "if the boxes of the ground truth are x1, y1, width, height: convert them to x1, y1, x2, y2"
+            return f"boxes: {applied.hits:.0%} {of_image}, {truth.hits:.0%} {if_width}"
         if group.moved:
             return f"boxes: {group.moved}"
         if better is None:
@@ -502,10 +484,8 @@ class BoxReport:
         advice = f"; if the latter is right, set it{alone_text}: {self.flag(better)}"
         if self.is_mixed:
             advice = ", unlike the other boxes of the file: write all boxes in one convention"
-        return (
-            f"boxes: {applied.hits:.0%}{group_text} overlap an annotated box of their image with IoU >= 0.5 if "
-            f"read as {applied.convention}, {better.hits:.0%} if read as {better.convention}{exchanged}{advice}"
-        )
+        fits = f"{applied.hits:.0%}{group_text} {of_image} if read as {applied.convention}"
+        return f"boxes: {fits}, {better.hits:.0%} if read as {better.convention}{exchanged}{advice}"
 
     def _mixed_verdict(self, group: GroupFits, of_part: GroupFits) -> str:
         applied, best = of_part.fits[0], of_part.best
@@ -514,11 +494,11 @@ class BoxReport:
                 f"boxes: the file seems to mix conventions: {best.hits:.0%} of the boxes that overlap no annotated box "
                 f"overlap one with IoU >= 0.5 if read as {best.convention}: write all boxes in one convention"
             )
+        fits = f"{applied.hits:.0%} overlap an annotated box with IoU >= 0.5 if read as {applied.convention}"
         return (
             f"boxes: the file seems to mix conventions: in {of_part.images:,} of {group.images:,} sampled images, "
-            f"{applied.hits:.0%} overlap an annotated box with IoU >= 0.5 if read as {applied.convention}, and "
-            f"{best.hits:.0%} if read as {best.convention}; move these images to a separate file, and score it with "
-            f"{self.flag(best)}"
+            f"{fits}, and {best.hits:.0%} if read as {best.convention}; move these images to a separate file, and "
+            f"score it with {self.flag(best)}"
         )
 
     def _no_fit_verdict(self, group: GroupFits) -> str | None:
@@ -563,32 +543,36 @@ def check_box_convention(
     if predictions.bad.get("count"):
         real = predictions.human_boxes[:, 2] > FAR
         predictions, conventions = predictions.select(real), conventions.select(real)
-    truth_image = image_index(predictions.images, truth.images)
-    has_truth = np.append(np.diff(truth.offsets), 0)[truth_image] > 0
-    both = np.flatnonzero(has_truth & (np.diff(predictions.offsets) > 0))
+    truth_image, both = shared_images(predictions, truth)
     chosen = np.sort(np.random.default_rng(0).permutation(both)[:_IMAGES])
     if conventions.index is not None:
         conventions = conventions.select(np.isin(predictions.image, chosen))
     sample, partner = predictions.select_images(chosen), truth_image[chosen]
     sizes = np.where((sample.sizes > 0).all(axis=1, keepdims=True), sample.sizes, truth.sizes[partner])
     at = np.searchsorted(both, chosen)
-    neighbours = {step: truth_image[both[(at + step) % max(len(both), 1)]] for step in (-3, -2, -1, 1, 2, 3)}
-    annotated = (
-        AnnotatedBoxes(truth, partner),
-        AnnotatedBoxes(truth, partner, "xywh"),
-        {step: AnnotatedBoxes(truth, images) for step, images in neighbours.items()},
-    )
+    others = {
+        step: AnnotatedBoxes(truth, truth_image[both[(at + step) % max(len(both), 1)]], "xyxy" if step else "xywh")
+        for step in range(-3, 4)
+    }
+    own = AnnotatedBoxes(truth, partner)
     kind = np.zeros(len(sample), np.int64) if conventions.index is None else conventions.index
-    groups = tuple(
-        Group(sample, np.flatnonzero(kind == i), sizes.astype(np.float64), applied, *annotated).fits()
+    groups = [
+        Group(sample, rows, sizes.astype(np.float64), applied, own, others)
         for i, applied in enumerate(conventions.kinds)
-        if (kind == i).any()
-    )
-    lines = stretched_boxes(sample, truth, partner, sizes)
+        if len(rows := np.flatnonzero(kind == i))
+    ]
     tiny = np.zeros(len(sample), bool)
     for part in (sample.human_boxes, sample.object_boxes):
         edges = convert_boxes(part, sample.triplet_coordinates, CommonCoordinates.EDGES)
         sides = edges[:, 2:] - edges[:, :2]
         tiny |= ((sides < 1) & (sides > 0)).any(axis=1)  # only files of persons can have boxes without area
     tiny_share = float(tiny.mean()) if len(tiny) else 0.0
-    return BoxReport(len(chosen), tiny_share, groups, stated=conventions.stated, stretched=lines)
+    lines = stretched_boxes(sample, truth, partner, sizes)
+    return BoxReport(len(chosen), tiny_share, tuple(group.fits() for group in groups), conventions.stated, False, lines)
+
+
+def shared_images(predictions: Interactions, truth: Interactions) -> tuple[Indices, Indices]:
+    """Return the (m,) truth index (or -1) of each predicted image, and the images with predictions and annotations."""
+    truth_image = image_index(predictions.images, truth.images)
+    has_truth = np.append(np.diff(truth.offsets), 0)[truth_image] > 0
+    return truth_image, np.flatnonzero(has_truth & (np.diff(predictions.offsets) > 0))

@@ -18,7 +18,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from shoe.benchmarks.base import Benchmark
 from shoe.core.arrays import Floats, Indices, Mask, number_words
@@ -27,7 +26,7 @@ from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write, write_text
 from shoe.core.io.json import ImageName, Number, NumberOrText, describe_value, explain_error
 from shoe.predictions.field_names import SCORE_NAMES, is_denied, judges, meaning_of_kind, only_judges, superseded
-from shoe.predictions.source import Source, image_names
+from shoe.predictions.source import Source
 
 _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
 COLUMNS = ["image", *_CORNERS, "verb", "object"]
@@ -54,11 +53,6 @@ def is_flat_lines(source: Source) -> bool:
     if any(isinstance(value, list | dict) or not isinstance(key, str) for key, value in source.first.items()):
         return set(COLUMNS) <= set(source.first)
     return set(COLUMNS) <= set(columns_in(list(source.first))[0])
-
-
-def is_parquet(source: Source) -> bool:
-    """Return whether a file is Parquet."""
-    return source.kind == "parquet"
 
 
 def read_csv(source: Source) -> Rows:
@@ -144,7 +138,6 @@ def read_parquet(source: Source) -> Rows:
 
 def _pyarrow() -> Any:
     try:
-        import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError("Parquet", "parquet") from None
@@ -183,9 +176,8 @@ def write_parquet(table: Interactions, path: str | Path, benchmark: Benchmark) -
 def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
     """Return {column: its name in the file} for the names ``given``, and the layout of boxes ("xyxy", "xywh", ...).
 
-    Names are compared without case. If a column is missing, names with the same meaning are accepted, such as
-    "person_xmin" for a corner, "file_name" for the image, "action" for the verb, "object_class" for the object. Such
-    names are not accepted in a table with labels of the human box, because it may list relations between things.
+    Names are compared without case. If a column is missing, names with the same meaning are accepted, except in a table
+    with labels of the human box, because it may list relations between things.
 
     >>> columns_in(["img", "verb", "noun"])[0], columns_in(["image", "verb", "objct"])[0]
     ({'verb': 'verb', 'image': 'img', 'object': 'noun'}, {'image': 'image', 'verb': 'verb'})
@@ -230,20 +222,18 @@ def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
 
 def _column_names(source: Source, given: Sequence[str]) -> tuple[dict[str, str], str]:
     names, layout = columns_in(given)
-    for name in names.values():
-        count = [each.lower() for each in given].count(name.lower())
-        if count > 1:
+    for name in map(str.lower, names.values()):
+        if (count := [each.lower() for each in given].count(name)) > 1:
             found = f"{count} columns of this name"
-            raise InputError(source.path, field=name.lower(), found=found, expected="one column of this name")
+            raise InputError(source.path, field=name, found=found, expected="one column of this name")
     return names, layout
 
 
 def _rows(source: Source, columns: Columns, others: Columns, kind: Any, absent: str | None, layout: str) -> Rows:
     """Return the rows. ``others`` are further columns; ``kind`` is the number type, ``absent`` the missing value."""
-    absent_columns = [name for name in COLUMNS if name not in columns]
-    if absent_columns:
+    if missing := [name for name in COLUMNS if name not in columns]:
         present = ", ".join(map(quote, [*columns, *others][:12]))
-        raise InputError(source.path, field=absent_columns[0], found=f"only columns {present}", expected="this column")
+        raise InputError(source.path, field=missing[0], found=f"only columns {present}", expected="this column")
     if "score" in columns:
         columns["score"] = _without_percent(source, columns["score"])
     count = len(columns["image"])
@@ -324,7 +314,7 @@ def _index_words(
     values = _convert(source, name, values, ImageName if name == "image" else str, rows or range(len(values)))
     words, column = number_words(values)
     if name == "image":  # different values may name one image
-        words = image_names(source, words, name, lambda i: source.record_name(int(np.argmax(column == i))))
+        words = source.image_names(words, name, lambda i: source.record_name(int(np.argmax(column == i))))
     words, merged = number_words(words)
     return words, merged[column]
 
@@ -354,10 +344,10 @@ def _columns(table: Interactions) -> Columns:
         return [padded[row] for row in order] if len(bare) else values
 
     columns: Columns = {
-        "image": _take_words(table.images, image[order]),
+        "image": [table.images[i] for i in image[order].tolist()],
         **dict(zip(_CORNERS, map(in_order, corners), strict=True)),
-        "verb": in_order(_take_words(table.verbs, table.verb)),
-        "object": in_order(_take_words(table.objects, table.object)),
+        "verb": in_order([table.verbs[i] for i in table.verb.tolist()]),
+        "object": in_order([table.objects[i] for i in table.object.tolist()]),
     }
     missing = np.isnan(table.score)
     if not missing.all() or not len(missing):
@@ -365,7 +355,3 @@ def _columns(table: Interactions) -> Columns:
     if (table.sizes > 0).any():
         columns["width"], columns["height"] = table.sizes[image[order]].T.tolist()
     return columns
-
-
-def _take_words(words: Sequence[str], index: NDArray[np.integer]) -> list[str]:
-    return [words[i] for i in index.tolist()]
