@@ -78,10 +78,14 @@ class BoxLists:
         n, image = len(table), np.tile(table.image, 2)
         label = np.concatenate([np.full(n, person), object_labels])
         keys = np.column_stack([image, label, np.concatenate([table.human_boxes, table.object_boxes])])
-        distinct, index = np.unique(keys, axis=0, return_inverse=True)
-        start = np.searchsorted(distinct[:, 0], np.arange(len(table.images) + 1))
-        index = index.reshape(-1) - start[image]
-        boxes, labels = distinct[:, 2:].tolist(), distinct[:, 1].astype(np.int64).tolist()
+        order = np.lexsort(keys[:, [2, 3, 4, 5, 1, 0]].T)
+        keys = keys[order]
+        first = np.concatenate([[True], (keys[1:] != keys[:-1]).any(axis=1)])[: len(keys)]
+        start = np.searchsorted(keys[first, 0], np.arange(len(table.images) + 1))
+        index = np.empty(2 * n, np.int64)
+        index[order] = np.cumsum(first) - 1
+        index -= start[image]
+        boxes, labels = keys[first, 2:].tolist(), keys[first, 1].astype(np.int64).tolist()
         return cls(start, boxes, labels, index[:n].tolist(), index[n:].tolist())
 
 
@@ -91,7 +95,7 @@ _PERSON = "person"
 def write_image_lists(
     table: Interactions, path: str | Path, benchmark: Benchmark, numbers: Mapping[str, NDArray[np.integer]]
 ) -> None:
-    """Write a JSON file in the style of QPIC, with unchanged coordinates; ``numbers`` are further fields of triplets."""
+    """Write a JSON file in the style of QPIC with unchanged coordinates; ``numbers`` are further fields of triplets."""
     id_of = np.empty(len(benchmark.objects), np.int64)
     id_of[benchmark.object_order] = list(benchmark.object_ids)
     lists = BoxLists.from_table(table, int(id_of[benchmark.objects.index(_PERSON)]), id_of[table.object])

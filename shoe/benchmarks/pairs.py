@@ -52,9 +52,7 @@ def merge_pairs(table: Interactions, iou: float) -> Indices:
 
 
 def single_pair_images(table: Interactions, iou: float = 0.8) -> Mask:
-    """Return an (m,) mask of the images whose triplets all belong to a single pair; False for images without triplets.
-
-    Triplets belong to one pair if :func:`merge_pairs` merges them: same object, IoU of both boxes at least ``iou``.
+    """Return an (m,) mask of the images whose triplets :func:`merge_pairs` merges into one pair.
 
     With ``iou`` 0.8, the mask selects 3,920 images of HICO-DET's test set, with 575 classes. The "single HOI" subset of
     the SHOE paper's supplement also has 575 classes; the paper does not define it.

@@ -15,8 +15,8 @@ from shoe.benchmarks.scoring_options import (
     StrictOptions,
     Ties,
     changed,
-    changes,
     option,
+    settings,
 )
 from shoe.core.boxes import CommonCoordinates, Overlap
 from shoe.core.errors import OptionError, quote, unknown_name
@@ -99,13 +99,7 @@ ABOUT = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of one evaluation.
-
-    Attributes:
-        strict: exact-label protocols, in the requested order.
-        semantic: semantic protocol; None if not requested.
-        roles: protocols of agent AP and role AP, in the requested order.
-    """
+    """Options of one evaluation: exact-label protocols, the semantic protocol or None, and protocols by person."""
 
     strict: tuple[StrictOptions, ...]
     semantic: SemanticOptions | None
@@ -179,8 +173,7 @@ def shortest(
     chosen, usual = (
         choose(names, each, strict, roles, image_labels=image_labels).families for each in (assignments, ())
     )
-    differing: dict[str, str] = {}
+    differing: set[tuple[str, str]] = set()
     for own, default in zip(chosen, usual, strict=True):
-        differing |= changes(own, default)
-    changed_options = (f"{name}={value}" for name, value in sorted(differing.items()))
-    return tuple(each.protocol for each in chosen), tuple(changed_options)
+        differing |= settings(own, quiet=True).items() - settings(default, quiet=True).items()
+    return tuple(each.protocol for each in chosen), tuple(f"{name}={value}" for name, value in sorted(differing))

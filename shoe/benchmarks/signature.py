@@ -14,8 +14,6 @@ from shoe.core.errors import OptionError, quote
 from shoe.version import __version__
 
 _SAFE = " ,;.+<>=()[]/_-"
-
-
 OF_PREDICTIONS = ("boxes", "scores", "coordinates", "class-ids", "bad-boxes")
 """Signature entries on how predictions were read, which may differ between models."""
 

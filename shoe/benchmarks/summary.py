@@ -102,9 +102,10 @@ def dataset_card(name: str) -> DatasetCard:
         return DatasetCard(*texts)
     data = benchmark(name)
     table, splits = data.classes, {}
-    for split, load in data.class_splits.items():
-        parts = {part: int(mask.sum()) for part, mask in load().parts.items()}
-        splits[split] = CardSplit(load().about, load().digest, parts)
+    for name_of_split, load in data.class_splits.items():
+        split = load()
+        parts = {part: int(mask.sum()) for part, mask in split.parts.items()}
+        splits[name_of_split] = CardSplit(split.about, split.digest, parts)
     counts = len(table), len(table.verbs), len(table.objects), int(table.rare.sum()), int(table.no_interaction.sum())
     published = {split: PublishedSize(**size.counts, source=size.source) for split, size in data.published.items()}
     return DatasetCard(*texts, ClassCounts(*counts), published, splits)
