@@ -210,19 +210,16 @@ class Benchmark:
         load_object_ids: callback that loads {object ID: name}, in the order of the 0-based object indices that some
             formats use instead of IDs; if None, object i of the class table has ID i.
         object_numbers: source of the object IDs, for messages, such as "COCO".
-        verb_names: verbs in the order of their IDs in files, from 0; if None, the verbs of the class table. A verb
-            without a class is -1 in ``verb_order``.
+        verb_names: verbs in the order of their IDs in files, from 0; if None, the verbs of the class table.
         splits: names of its image splits.
         class_splits: {name: callback that loads the class split}; masks are in the order of ``classes``.
-        usual_class_split: name of the default class split, if there is one.
         subsets: image subsets, {name: callback that returns the (m,) mask of the images in the subset}.
         read_image_labels: callback that reads (K, m) int8 ``ImageLabel`` of K classes in m images, given path, image
             names, classes and benchmark.
-        protocols: strict protocols by name.
-        about: one-line description of each protocol.
+        protocols, about: strict protocols by name, and a one-line description of each protocol.
         default_protocols: names of the protocols that score triplets by default.
-        load_published: callback that loads the published sizes by split; use ``published``.
-        load_card: callback that loads the dataset card; use ``card``.
+        load_published, load_card: callbacks that load the published sizes by split, and the dataset card; use
+            ``published`` and ``card``.
         similarity: name of the default similarity map, which is in the package.
         load_actions: callback that loads the actions if the benchmark scores each person's actions; use ``actions``.
         role_protocols: protocols of agent AP and role AP, by name.

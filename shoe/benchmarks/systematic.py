@@ -63,16 +63,14 @@ def file_order(data: Benchmark) -> Indices:
 
 
 VERIFY: dict[str, Callable[[Indices], Indices]] = {
+    # Two, or one for an object or verb with only one combination; counted in training images.
     "possible": lambda total: np.minimum(total, 2),
+    # Two, as in the paper, which is impossible if a verb has one object; counted in training images.
     "paper": lambda total: np.full_like(total, 2),
+    # One, as in the released program; counted in the list of training combinations, without regard to images.
     "released": lambda total: np.minimum(total, 1),
 }
-"""Rules for the minimum number of training combinations of each object and verb, as functions of its total number:
-
-- possible: two, or one for an object or verb with only one combination; counted in training images.
-- paper: two, as in the paper, which is impossible if a verb has one object; counted in training images.
-- released: one, as in the released program; counted in the list of training combinations, without regard to images.
-"""
+"""Rules for the minimum number of training combinations of each object and verb, as functions of its total number."""
 DRAWS = ("skip", "uniform")
 """Sampling of test combinations from a shuffled list: "uniform" takes the first combinations, like scikit-learn's
 train_test_split; "skip" skips each combination whose removal from training would violate the rules."""
@@ -91,8 +89,7 @@ class SplitRules(Document, frozen=True, omit_defaults=False):
         ratio: fraction of the combinations for training, above 0 and below 1; their number is rounded down.
         verify: rule for the minimum number of training combinations of each object and verb, a key of ``VERIFY``.
         draw: sampling method of test combinations, one of ``DRAWS``.
-        mixed: treatment of images that show both training and test combinations, one of ``MIXED``.
-        empty: treatment of images without triplets, one of ``EMPTY``.
+        mixed, empty: treatment of images with both training and test combinations (``MIXED``), or none (``EMPTY``).
         min_similarity, max_similarity: bounds, 0 to 1, of the similarity of each test combination to the training
             combination most similar to it.
         tries: maximum number of seeds that are tried.
@@ -142,9 +139,8 @@ class Combinations:
 
         ``order`` is a (V, O) array of distinct sort keys. By default, combinations are sorted by object, then verb.
         """
-        key = (
-            table.object * np.int64(len(table.verbs)) + table.verb if order is None else order[table.verb, table.object]
-        )
+        usual = np.arange(len(table.verbs) * len(table.objects)).reshape(len(table.objects), -1).T
+        key = (usual if order is None else order)[table.verb, table.object]
         _, first, row = np.unique(key, return_index=True, return_inverse=True)
         return cls(table.object[first].astype(np.int64), table.verb[first].astype(np.int64), row)
 
@@ -245,12 +241,11 @@ class CombinationSampler:
             if (np.bincount(left, minlength=len(need)) < need).any():
                 return f"training would keep {lack}"
         least = self._rules.min_similarity
-        if (
-            self._similar is None
-            or (self._similar[np.ix_(drawn.held_out, shown)].max(axis=1, initial=0) >= least).all()
-        ):
-            return ""
-        return "a test combination was less similar to all training combinations than the minimum"
+        if self._similar is not None and least:
+            nearest = self._similar[np.ix_(drawn.held_out, shown)].max(axis=1, initial=0)
+            if (nearest < least).any():
+                return "a test combination was less similar to all training combinations than the minimum"
+        return ""
 
 
 def _members(offsets: Indices, groups: Indices) -> Indices:
@@ -285,7 +280,7 @@ def split_systematically(
 
     Args:
         table: annotations of all images, from the original training and test sets.
-        seed: first random seed to try, 0 or more; further seeds are the next integers.
+        seed: first random seed to try; further seeds are the next integers.
         combinations: combinations of the table in their order before shuffling; by default sorted by object and verb.
         similarity: (C, C) symmetric similarities of combinations, required if the rules limit similarity.
 
@@ -446,14 +441,12 @@ def split_files(
 
     Args:
         read: (path, ground truth) of the input files "train" and "test", or only of "train".
-        folder: output folder, created if needed.
         written_as: output format, a key of ``FORMATS``.
         similarity: name of the class similarity, and a callback that returns the (R, S) similarities between R class
             indices and S class indices.
 
-    Raises:
-        InputError: if the files do not belong together, or the folder cannot be written to.
-        OptionError: if the rules cannot be satisfied, or the benchmark has no writer for the format.
+    Raises InputError if the files do not belong together, OptionError if the rules cannot be satisfied or the benchmark
+    has no writer for the format.
     """
     name, similar = similarity
     truth = next(iter(read.values()))[1]

@@ -161,7 +161,6 @@ def write_predictions(
     except that pixel indices counted from 1 become indices counted from 0.
 
     Args:
-        table: predictions to write.
         format: a name in :data:`shoe.predictions.formats.registry.FORMATS`, or "native".
         dataset: the benchmark, or its name, that defines the class IDs of formats with class IDs.
         notes: notes from reading the table. The native format stores them, so that reports stay the same.
@@ -181,13 +180,10 @@ def write_predictions(
     else:
         missing = _missing_scores(table, notes, path)
         if missing.any() and (known.scores == "all" or (known.scores == "all or none" and not missing.all())):
-            raise InputError(
-                path,
-                field="score",
-                found=f"no score for {int(missing.sum()):,} of {pluralize(len(table), 'triplet')} in the predictions",
-                expected=f"a score for each triplet, because the format {known.name} cannot store missing scores",
-                hint="choose csv, jsonl, parquet, vlm or native with --to, or add scores to the predictions",
-            )
+            found = f"no score for {int(missing.sum()):,} of {pluralize(len(table), 'triplet')} in the predictions"
+            expected = f"a score for each triplet, because the format {known.name} cannot store missing scores"
+            hint = "choose csv, jsonl, parquet, vlm or native with --to, or add scores to the predictions"
+            raise InputError(path, field="score", found=found, expected=expected, hint=hint)
         scored = replace(table, score=np.where(missing, np.nan, table.score)) if missing.any() else table
         known.write(zero_based(scored), path, benchmark(dataset))
 
@@ -197,11 +193,7 @@ def _missing_scores(table: Interactions, notes: ReadNotes | None, path: str | Pa
     count = min(notes.scores_defaulted, len(table)) if notes else 0
     missing: Mask = table.score == table.score.min(initial=np.inf) if count else np.zeros(len(table), bool)
     if int(missing.sum()) != count:
-        raise InputError(
-            path,
-            field="score",
-            found=f"{count:,} triplets without a score, which cannot be distinguished from triplets with score 0",
-            expected="only scores other than 0, because scores are missing",
-            hint="choose native with --to",
-        )
+        found = f"{count:,} triplets without a score, which cannot be distinguished from triplets with score 0"
+        expected, hint = "only scores other than 0, because scores are missing", "choose native with --to"
+        raise InputError(path, field="score", found=found, expected=expected, hint=hint)
     return missing

@@ -100,8 +100,8 @@ def _identify(path: Path, name: str) -> FoundFile:
     dataset = marked.name if marked else None
     try:
         table = read_predictions(path, dataset=marked or DEFAULT)
-        counts = {"images": len(table.images), "triplets": len(table)}
-        return FoundFile(name, "predictions", dataset, table.notes.format or None, **counts)
+        known = "predictions", dataset, table.notes.format or None
+        return FoundFile(name, *known, images=len(table.images), triplets=len(table))
     except ShoeError as error:
         text = data.strip()
         is_cut_off = text[-1:] != _CLOSED.get(text[:1], text[-1:])

@@ -196,15 +196,12 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     notes = source.notes
     if not len(rows.verb) and notes.examples("denied") and not notes.replies:
         key, count = next(iter(notes.examples("denied"))), pluralize(notes.count("denied"), "prediction")
-        found, hint = (
-            f"'no' for all of {count}",
-            f"if {quote(key)} is a placeholder, leave it out; a file without predictions is []",
-        )
+        found = f"'no' for all of {count}"
+        hint = f"if {quote(key)} is a placeholder, leave it out; a file without predictions is []"
         raise InputError(source.path, field=key, found=found, expected="at least one 'yes'", hint=hint)
-    for name in rows.images:
-        if not 0 < len(name) <= _LONGEST_NAME:
-            found = f"a name of {len(name):,} characters"
-            raise InputError(source.path, field="image", found=found, expected=f"1 to {_LONGEST_NAME:,} characters")
+    if wrong := [name for name in rows.images if not 0 < len(name) <= _LONGEST_NAME]:
+        found = f"a name of {len(wrong[0]):,} characters"
+        raise InputError(source.path, field="image", found=found, expected=f"1 to {_LONGEST_NAME:,} characters")
     rows = replace(rows, sizes=_sizes(rows, source.sizes))
     rows, conventions = _without_denied(rows, source, Conventions.from_rows(rows, usual, named))
     rows, conventions = _without_sizeless(rows, source, conventions)
@@ -403,11 +400,8 @@ def _refuse_numbers(rows: Rows, source: Source) -> None:
         numeric = [i for i, word in enumerate(words) if _NUMBER.fullmatch(word) and word not in labels]
         if numeric and 2 * len(numeric) >= len(words):
             row = int(np.argmax(np.isin(index, numeric)))
-            place, found, expected = (
-                triplet_place(rows, row),
-                quote(words[index[row]]),
-                f"a word, such as {quote(labels[0])}",
-            )
+            found, expected = quote(words[index[row]]), f"a word, such as {quote(labels[0])}"
+            place = triplet_place(rows, row)
             raise InputError(source.path, record=place, field=part, found=found, expected=expected, hint=hint)
         for i in numeric:
             source.notes.add("numeric_words", words[i])

@@ -166,13 +166,13 @@ class GroupFits:
         lead = best.mean_iou - applied.mean_iou
         hits_more = best.hits >= max(min(bar + _MARGIN + _DEVIATIONS * unsure, 1), bar * _FACTOR)
         is_close = best.mean_iou >= _CLOSE and lead >= _CLOSE_MARGIN + unsure
-        is_other_scale = (
-            best.mean_iou >= _CLOSE
-            and lead >= _SCALE_MARGIN + unsure
-            and best.hits >= applied.hits + _SCALE_MARGIN  # boxes that are all moved a little fit another scale by IoU
-            and len({(c.layout, c.order) for c in map(parse_convention, (best.convention, applied.convention))}) == 1
+        other, own = map(parse_convention, (best.convention, applied.convention))
+        # Boxes that are all moved a little fit another scale by IoU, but not by hits.
+        hits_more_of_scale = best.hits >= applied.hits + _SCALE_MARGIN and lead >= _SCALE_MARGIN + unsure
+        is_scale = (
+            best.mean_iou >= _CLOSE and hits_more_of_scale and (other.layout, other.order) == (own.layout, own.order)
         )
-        return self.boxes >= _FEWEST and (is_close or is_other_scale or (hits_more and lead >= _MARGIN + unsure))
+        return self.boxes >= _FEWEST and (is_close or is_scale or (hits_more and lead >= _MARGIN + unsure))
 
 
 class Group:
@@ -262,10 +262,8 @@ class Group:
         if is_chance or np.where(chosen, moved[name], overlap).mean() < least:
             return ""
         before, after = (float((each[chosen] >= _HIT).mean()) for each in (overlap, moved[name]))
-        return (
-            f"in {count:,} of {len(np.unique(image)):,} sampled images, {before:.0%} overlap an annotated box with "
-            f"IoU >= 0.5, {after:.0%} {name}"
-        )
+        sampled = f"in {count:,} of {len(np.unique(image)):,} sampled images"
+        return f"{sampled}, {before:.0%} overlap an annotated box with IoU >= 0.5, {after:.0%} {name}"
 
     def _mean_of_images(self, overlap: Floats) -> Floats:
         image, count = self._numbers.image, len(self._sizes)
@@ -274,8 +272,7 @@ class Group:
     def _fits_by_kind(self, overlap: Floats, *, is_wrong: bool) -> tuple[Fit, ...]:
         """Return the best fits of human and object boxes if the best convention of each is far worse for the other.
 
-        ``overlap`` is the (n,) IoU of the boxes under the applied convention. Returns () if both kinds fit about
-        equally well, unless another convention is far better for all boxes (``is_wrong``).
+        Returns () if both kinds have about equal ``overlap``, unless another convention fits all boxes (``is_wrong``).
         """
         kinds = [self._numbers.kind == kind for kind in (PERSON, OBJECT)]
         means = [overlap[mask].mean() for mask in kinds]
@@ -331,8 +328,7 @@ class Group:
     def _fitted(self, near: Convention) -> list[list[Convention]]:
         """Return resizing conventions that fit the boxes, in lists of equally round image sizes, the roundest first.
 
-        The sizes are estimated by comparing each box, read under ``near``, with the nearest annotated box. The
-        conventions have the layout and order of ``near``.
+        The sizes are estimated by comparing each box, read under ``near``, with the nearest annotated box.
         """
         numbers, boxes = self._numbers, self._read(near)[:, None]
         kind = 1 - numbers.kind if near.order else numbers.kind
@@ -440,8 +436,8 @@ class BoxReport:
         tiny_share: fraction of triplets with a box that is less than one pixel wide or high.
         groups: fits, one item per applied convention; empty if no image has both predictions and ground truth.
         stated: whether the file or its format states a convention; to replace it, --boxes must name scale and layout.
-        stretched: report lines about boxes that are the union of two boxes, or the whole image.
         is_mixed: whether only a part of a file was checked, and the other boxes fit the applied convention best.
+        stretched: report lines about boxes that are the union of two boxes, or the whole image.
     """
 
     images: int
@@ -531,13 +527,8 @@ def check_box_convention(
     """Return a report on how well the boxes of at most 200 images, drawn with a fixed seed, fit the ground truth.
 
     The six highest-scored triplets per image are used. After a nearly perfect fit, no other convention is tried.
-
-    Args:
-        predictions: predictions with boxes in pixels, and with image sizes if the applied convention needs them.
-        truth: annotated boxes, and image sizes for images whose size is missing in the predictions.
-        boxes: conventions under which the predictions were read: one name, or the conventions of all triplets.
-
-    Raises OptionError for an unknown convention.
+    ``boxes`` are the conventions under which the predictions were read: one name, or the conventions of all triplets.
+    Image sizes that they need are in ``predictions`` or in ``truth``. Raises OptionError for an unknown convention.
     """
     conventions = Conventions((parse_convention(boxes),)) if isinstance(boxes, str) else boxes
     if predictions.bad.get("count"):

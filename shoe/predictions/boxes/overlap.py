@@ -82,8 +82,7 @@ class AnnotatedBoxes:
 def stretched_boxes(predictions: Interactions, truth: Interactions, images: Ints, sizes: Floats) -> list[str]:
     """Return report lines if many more predicted than annotated boxes cover both boxes of a pair, or the whole image.
 
-    ``images`` are the (m,) indices in ``truth`` of the m images of ``predictions``, ``sizes`` their (m, 2) widths and
-    heights. Returns [] for fewer than 16 images.
+    ``images`` are the (m,) indices in ``truth`` of the m predicted images, and ``sizes`` their (m, 2) sizes.
     """
     if len(images) < _FEWEST:
         return []
@@ -110,10 +109,9 @@ def _stretched(table: Interactions, sizes: Floats) -> dict[tuple[str, str], floa
 
 
 def _overlap(boxes: Floats, truth: Floats, owner: Indices) -> Floats:
-    """Return the (c, p) IoU of p box pairs, with predicted boxes under c conventions; 0 for boxes without area.
+    """Return the (c, p) IoU of the (4, p) annotated boxes ``truth`` with the predicted boxes of index ``owner``.
 
-    ``boxes`` are the (4, c, n) corners of n predicted boxes, ``truth`` the (4, p) corners of the annotated boxes, and
-    ``owner`` (p,) the index of the predicted box that each annotated box is compared with.
+    ``boxes`` are the (4, c, n) corners of n predicted boxes under c conventions. The IoU of boxes without area is 0.
     """
     areas = (boxes[2] - boxes[0]) * (boxes[3] - boxes[1])
     x1, y1, x2, y2 = (corner.take(owner, axis=1) for corner in boxes)

@@ -59,7 +59,7 @@ def read_hoidet(source: Source) -> Rows:
     corners = np.array(list(chain.from_iterable(record.boxes for record in records)), np.float64).reshape(-1, 4)
     first = (np.cumsum(counts) - counts)[place_of[1]]
     boxes = np.hstack([corners[first + human], corners[first + target]])
-    return rows_of_classes(source, images, place_of[1], hoi, boxes, score)
+    return rows_of_classes(source, images, place_of[1], hoi, boxes, columns[2])
 
 
 _FEWEST = 16  # rows, to tell scores from coordinates
@@ -109,8 +109,9 @@ def is_mllms(source: Source) -> bool:
 def _lists_by_image(source: Source) -> dict[Any, list[Any]]:
     """Return the document of a file if it is an object of lists; else {}."""
     document = source.document if source.kind == "document" and not source.is_list else None
-    is_of_lists = isinstance(document, dict) and all(isinstance(items, list) for items in document.values())
-    return document if is_of_lists else {}
+    if isinstance(document, dict) and all(isinstance(items, list) for items in document.values()):
+        return document
+    return {}
 
 
 def read_mllms(source: Source) -> Rows:

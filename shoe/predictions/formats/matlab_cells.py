@@ -126,9 +126,8 @@ def _images(source: Source, count: int) -> list[str]:
     if official and count == len(official):
         return official
     if source.sizes is None or len(source.sizes) != count:
-        expected = (
-            f"{len(official):,}, the test images, or " * bool(official) + "as many as the ground truth has images"
-        )
+        of_test = f"{len(official):,}, the test images, or " if official else ""
+        expected = f"{of_test}as many as the ground truth has images"
         raise InputError(source.path, field=_VARIABLE, found=f"{count:,} columns", expected=expected)
     source.notes.add("columns_by_truth", count=count)
     return list(source.sizes)

@@ -33,7 +33,8 @@ from shoe.predictions.source import Source, collection_paused, open_source
 
 _FEWEST = 16
 _HOIS, _LIST, _PERSON = "hoi_prediction", "preds", "person"
-B, N = TypeVar("B"), TypeVar("N")
+B = TypeVar("B")
+N = TypeVar("N")
 
 
 class _Unlabelled(Struct, gc=False, forbid_unknown_fields=True):
