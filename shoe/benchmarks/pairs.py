@@ -32,7 +32,7 @@ def overlapping_triplets(table: Interactions, label: NDArray[np.integer], iou: f
         row += start
         pair = np.stack([row, before])[:, label[row] == label[before]]
         for boxes in both:
-            pair = pair[:, overlap_of(*boxes[pair], Overlap.CONTINUOUS) >= iou]
+            pair = pair[:, overlap_of(boxes[pair[0]], boxes[pair[1]], Overlap.CONTINUOUS) >= iou]
         found.append(pair)
     later, earlier = np.concatenate(found, axis=1)
     return later, earlier

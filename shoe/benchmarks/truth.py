@@ -317,7 +317,7 @@ def _refuse_exchanged_sizes(table: Interactions, path: str | Path) -> None:
     outside, inside = (farthest > table.sizes + 1).any(axis=1), (farthest <= table.sizes[:, ::-1] + 1).all(axis=1)
     exchanged = np.flatnonzero(known & outside & inside)
     if len(exchanged) and len(exchanged) >= _EXCHANGED * known.sum():
-        width, height, x, y = *table.sizes[exchanged[0]].tolist(), *farthest[exchanged[0]].tolist()
+        (width, height), (x, y) = table.sizes[exchanged[0]].tolist(), farthest[exchanged[0]].tolist()
         record = f"image {quote(table.images[exchanged[0]])}"
         found = f"width {width}, height {height}, and boxes up to x = {x:g}, y = {y:g}"
         hint = f"in {len(exchanged):,} of {pluralize(int(known.sum()), 'image')}: are width and height exchanged?"

@@ -63,8 +63,8 @@ def meaning(key: object) -> Meaning:
     >>> meaning("personBBox")[:2], meaning("sub-name")[:2], meaning("predicate")[:2]
     (('human', 'box'), ('subject', 'label'), ('', 'verb'))
     """
-    is_short = isinstance(key, str) and len(key) <= 100
-    words = tuple(part for word in _WORD.findall(key) for part in _split(word.lower())) if is_short else ()
+    text = key if isinstance(key, str) and len(key) <= 100 else ""
+    words = tuple(part for word in _WORD.findall(text) for part in _split(word.lower()))
     if not {"annotation", "annotations"}.isdisjoint(words):
         return Meaning("", "", words)
     parts = sorted({_PART_OF[word] for word in words if word in _PART_OF}, key=_RANK.__getitem__)
@@ -98,8 +98,6 @@ def role(key: str) -> str | None:
 
 
 # Keys of the wrapper around an answer, in plain spelling (lower case, words joined by "_"), and words of such keys.
-
-
 def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 

@@ -204,7 +204,6 @@ def hoi_classes_of(table: Interactions, classes: HoiClasses, path: str | Path, n
 
 # The check compares predictions with the annotated pairs whose boxes both overlap theirs: the annotation tells what the
 # label should be. It reports but never changes a numbering.
-
 _IMAGES, _OF_IMAGE = 2000, 6
 _HIT = 0.5
 _FEWEST = 16
@@ -386,11 +385,11 @@ def _overlapping(predictions: Interactions, truth: Interactions) -> tuple[Indice
     row = rows[owner]
     overlap = np.ones(len(row), bool)
     for part in ("human_boxes", "object_boxes"):
-        pair = (
+        first, second = (
             convert_boxes(getattr(each, part)[at], each.coordinates[each.image[at]], CommonCoordinates.EDGES)
             for each, at in ((predictions, row), (truth, annotated))
         )
-        overlap &= iou(*pair, Overlap.CONTINUOUS) >= _HIT
+        overlap &= iou(first, second, Overlap.CONTINUOUS) >= _HIT
     return row[overlap], annotated[overlap]
 
 

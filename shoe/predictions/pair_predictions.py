@@ -30,17 +30,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import NO_INTERACTION
-from shoe.core.arrays import (
-    Floats,
-    Indices,
-    as_bits,
-    first_equal,
-    first_of_run,
-    first_true,
-    group_equal_rows,
-    index_in_group,
-    number_words,
-)
+from shoe.core import arrays
+from shoe.core.arrays import Floats, Indices, as_bits
 from shoe.core.errors import InputError, did_you_mean, quote
 from shoe.core.interactions import Interactions, Rows, image_index
 from shoe.core.io.files import describe_content, read_bytes
@@ -129,7 +120,7 @@ def _read(source: Source, convention: Convention) -> Pairs:
     images = source.image_names((record.filename for record in records), "filename")
     pairs = list(chain.from_iterable(record.box_pairs for record in records))
     counts = np.fromiter((len(record.box_pairs) for record in records), np.int64, len(records))
-    image, index = np.repeat(np.arange(len(records)), counts), index_in_group(counts)
+    image, index = np.repeat(np.arange(len(records)), counts), arrays.index_in_group(counts)
 
     def place(row: int) -> str:
         return f"image {quote(images[image[row]])}: pair {index[row] + 1}"
@@ -173,10 +164,10 @@ def _labels(dataset: Benchmark, values: Sequence[str | float], refuse: Any) -> t
         if not all(is_word):
             row = is_word.index(False)
             refuse(row, "o_label", str(values[row]), "a word, as in the other pairs")
-        return number_words(map(str, values))
+        return arrays.number_words(map(str, values))
     number, most = np.array(values, np.float64).astype(np.int64), len(dataset.object_order) - 1
-    if (row := first_true((number < 0) | (number > most))) is not None:
-        refuse(row, "o_label", str(number[row]), f"0 to {most}, objects in {dataset.object_numbers}'s order")
+    if (wrong := arrays.first_true((number < 0) | (number > most))) is not None:
+        refuse(wrong, "o_label", str(number[wrong]), f"0 to {most}, objects in {dataset.object_numbers}'s order")
     return list(dataset.classes.objects), dataset.object_order[number]
 
 
@@ -193,10 +184,10 @@ def _verb_scores(dataset: Benchmark, values: Sequence[list[float] | dict[str, fl
     if form is list:
         scores[:, dataset.verb_order] = np.array(values, np.float64)
         return scores
-    words, word = number_words(str(key) for key in chain.from_iterable(values))
+    words, word = arrays.number_words(str(key) for key in chain.from_iterable(values))
     pair = np.repeat(np.arange(len(values)), np.fromiter(map(len, values), np.int64, len(values)))
     verb = match_labels(words, verbs, "verb")
-    if (unknown := first_true(verb < 0)) is not None:
+    if (unknown := arrays.first_true(verb < 0)) is not None:
         name, expected = words[unknown], f"one of the {len(verbs)} verbs of {dataset.name}"
         refuse(int(pair[np.argmax(word == unknown)]), _VERBS, quote(name), expected, did_you_mean(name, verbs))
     scores[pair, verb[word]] = list(chain.from_iterable(each.values() for each in values))  # type: ignore[union-attr]
@@ -214,7 +205,7 @@ def pairs_of(triplets: Interactions, interaction_scores: Floats | None = None) -
     gets the highest score of its triplets except no_interaction; 0 if it has no other triplet. This score is correct
     even in a file with only the best triplets, because the triplets of a pair have the same detection score.
     """
-    first = first_equal(as_bits(triplets.image, triplets.object, triplets.human_boxes, triplets.object_boxes))
+    first = arrays.first_equal(as_bits(triplets.image, triplets.object, triplets.human_boxes, triplets.object_boxes))
     is_pair = first == np.arange(len(first))
     rows = np.flatnonzero(is_pair)
     of_triplet = (np.cumsum(is_pair) - 1)[first]
@@ -259,8 +250,8 @@ def _match_pairs(pairs: Interactions, triplets: Interactions) -> tuple[Indices, 
     object_ = match_labels(pairs.objects, triplets.objects, "object")[pairs.object]
     of_pairs = as_bits(image, object_, pairs.human_boxes, pairs.object_boxes)
     of_triplets = as_bits(triplets.image, triplets.object, triplets.human_boxes, triplets.object_boxes)
-    order, new = group_equal_rows([np.concatenate(column) for column in zip(of_pairs, of_triplets, strict=True)])
-    first = first_of_run(order, new)[len(pairs) :]
+    order, new = arrays.group_equal_rows([np.concatenate(column) for column in zip(of_pairs, of_triplets, strict=True)])
+    first = arrays.first_of_run(order, new)[len(pairs) :]
     next_pair = np.full(len(order), -1, np.int64)
     next_pair[order[:-1]] = np.where(new[1:] | (order[1:] >= len(pairs)), -1, order[1:])
     return np.where(first < len(pairs), first, -1), next_pair[: len(pairs)]

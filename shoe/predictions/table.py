@@ -21,7 +21,6 @@ from shoe.predictions.source import Sizes, Source
 
 # Conversions of scores outside 0..1, e.g. logits and log-probabilities. Each keeps the order of the scores (a sigmoid
 # up to float precision), so strict metrics do not change. Metrics with a score threshold depend on the conversion.
-
 SCORES: dict[str, Callable[[Floats], Floats]] = {
     "sigmoid": lambda score: np.exp(-np.logaddexp(0, -score)),
     "percent": lambda score: score / 100,

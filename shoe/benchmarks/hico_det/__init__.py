@@ -22,7 +22,6 @@ from shoe.core.interactions import Interactions
 from shoe.core.io.json import parse_json
 
 # Exact-label protocols of HICO-DET, one per published evaluation program (docs/protocols.md 0.3).
-
 _OFFICIAL = StrictOptions(protocol="hico-det")
 _PYTHON_FAMILY = StrictOptions(
     coordinates=CommonCoordinates.RAW, overlap=Overlap.PIXELS_CROSSING, ap=Interpolation.ELEVEN_ARANGE, cap=100
@@ -74,8 +73,6 @@ _FOLDER = Path(__file__).parent
 
 # Zero-shot splits of the classes are in ``zero_shot.json``: published lists of unseen classes, or published objects or
 # verbs all of whose classes are unseen. The file numbers classes from 1, in the order of the class table.
-
-
 _ZERO_SHOT = parse_json("zero_shot.json", (_FOLDER / "zero_shot.json").read_bytes())
 
 

@@ -114,7 +114,6 @@ INSTANCES_FORMAT = TruthFormat(
 #
 # Some triplets of training images refer to boxes that do not exist. Like QPIC, this reader leaves such images
 # out, and reports their names. In a test image, it is an error.
-
 _TEST = "test2015"
 
 
@@ -198,8 +197,6 @@ PPDM_FORMAT = TruthFormat(
 # One object with an entry per image, by file name: triplets with HOI ID from 1, two boxes, image size, and states of
 # body parts, which are not read. Boxes are the official pixel indices, counted from 1; those of PPDM and HICO-DET-SG
 # are smaller by 1. Images without triplets have an empty list.
-
-
 class _Triplet(Struct, gc=False):
     hoi_id: Whole
     human_bbox: Box

@@ -32,7 +32,6 @@ from shoe.core.io.json import Box, Whole, read_typed
 # A list of images, each with boxes and with triplets that refer to boxes by index; the keys differ from PPDM's. Actions
 # and objects count from 0 in the order of the category tables. Other annotators' labels of a box (``aux_category_id``)
 # are not read, because no evaluator uses them. Boxes are compared as continuous edges.
-
 _KEYS = re.compile(rb'"(?:box|hoi)_annotations"')
 
 
@@ -105,7 +104,6 @@ FORMAT = TruthFormat(
 
 
 # Exact-label protocols of SWIG-HOI. Their "full" means are over different sets of classes (docs/swig.md).
-
 _THID = StrictOptions(
     protocol="swig-hoi",
     coordinates=CommonCoordinates.RAW,

@@ -16,7 +16,6 @@ from shoe.core.io.json import parse_json
 # action, except the person's, in the official order; and for the three actions with two roles, the object categories
 # that are instruments. In these actions, all other categories have the role "obj". So action and object determine the
 # role, and a class of the benchmark is an action with an object category.
-
 _FOLDER = Path(__file__).parent
 
 
@@ -31,7 +30,6 @@ def actions() -> Actions:
 
 
 # Protocols of the official script, which scores by person (docs/protocols.md 4).
-
 ROLE_PROTOCOLS = {
     options.protocol: options
     for options in (

@@ -110,7 +110,6 @@ class AnnotatedPersons:
 #
 # One object of lists, including lists of the actions with a role ("hold obj") and of the objects. Boxes are x1, y1,
 # x1 + width, y1 + height. The file has only pairs: no persons without object, and no pointing.
-
 _Boxes = Annotated[list[Box], Meta(extra={"item": "pair"})]
 _Numbers = Annotated[list[Whole], Meta(extra={"item": "pair"})]
 
@@ -170,8 +169,6 @@ PAIRS_FORMAT = TruthFormat(
 # Objects have COCO category IDs. Verbs count from 0 to 28: actions in the official order, those with two roles twice.
 # An ``object_id`` of -1 means that the action has no object, or that no box was annotated. Boxes are x1, y1,
 # x1 + width, y1 + height. Only persons with an action count as annotated.
-
-
 def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
     """Return the triplets and the annotations of each person in a file of QPIC's converter; without image sizes."""
     records = read_typed(path, data, list[ListedImage], named_record())

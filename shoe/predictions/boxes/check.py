@@ -9,7 +9,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct
+from shoe.core.arrays import Floats, Indices, Ints, Mask, best_of_each, distinct
 from shoe.core.boxes import CommonCoordinates, convert_boxes
 from shoe.core.errors import flag
 from shoe.core.interactions import FAR, Interactions, image_index
@@ -371,7 +371,7 @@ class Group:
         order, candidate = np.divmod(distinct(np.append(near[:_FINALISTS], best)), boxes.shape[1])
         scale, layout = np.divmod(candidate, len(_LAYOUTS))
         return [
-            Convention(_LAYOUTS[in_layout], *self._scales[in_scale], ORDERS[in_order])
+            replace(Convention(_LAYOUTS[in_layout], *self._scales[in_scale]), order=ORDERS[in_order])
             for in_order, in_scale, in_layout in zip(order.tolist(), scale.tolist(), layout.tolist(), strict=True)
         ]
 
@@ -418,7 +418,6 @@ def _fit(convention: Convention, overlap: Floats) -> Fit:
 
 # The check converts the boxes of a sample of images back to the numbers of their file, converts these under every known
 # convention, and compares them with the annotated boxes of the same images. It reports but never changes a convention.
-
 _IMAGES = 200
 _WORTH_SAYING = 0.05
 _NEXT_TO_NONE, _ENOUGH = 0.05, 10
@@ -562,8 +561,8 @@ def check_box_convention(
     return BoxReport(len(chosen), tiny_share, tuple(group.fits() for group in groups), conventions.stated, False, lines)
 
 
-def shared_images(predictions: Interactions, truth: Interactions) -> tuple[Indices, Indices]:
+def shared_images(predictions: Interactions, truth: Interactions) -> tuple[Ints, Indices]:
     """Return the (m,) truth index (or -1) of each predicted image, and the images with predictions and annotations."""
     truth_image = image_index(predictions.images, truth.images)
     has_truth = np.append(np.diff(truth.offsets), 0)[truth_image] > 0
-    return truth_image, np.flatnonzero(has_truth & (np.diff(predictions.offsets) > 0))
+    return truth_image, np.flatnonzero(has_truth & (np.diff(predictions.offsets) > 0)).astype(np.int64)

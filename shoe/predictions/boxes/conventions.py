@@ -67,8 +67,8 @@ def resized(word: str, sizes: Floats) -> Floats:
     kind, _, number = word.removeprefix("resized:").partition("=")
     n = float(number)
     if kind == "max":
-        return np.maximum(np.rint(sizes * (n / sizes.max(axis=1, keepdims=True))), 1)
-    return np.maximum(np.rint(sizes / n) * n, n)
+        return np.asarray(np.maximum(np.rint(sizes * (n / sizes.max(axis=1, keepdims=True))), 1))
+    return np.asarray(np.maximum(np.rint(sizes / n) * n, n))
 
 
 def _smart(sizes: Floats, factor: int, fewest: int, most: int) -> Floats:

@@ -49,8 +49,8 @@ def read_hoidet(source: Source) -> Rows:
         place, found = f"image {quote(images[image])}", f"{lengths[field, image]} values"
         expected = f"{lengths[0, image]}, one per triplet"
         raise InputError(path, record=place, field=parts[field], found=found, expected=expected)
-    human, target, score, hoi = (np.array(list(chain.from_iterable(values)), np.float64) for values in lists)
-    human, target, hoi = (column.astype(np.int64) for column in (human, target, hoi))
+    columns = [np.array(list(chain.from_iterable(values)), np.float64) for values in lists]
+    human, target, hoi = (columns[i].astype(np.int64) for i in (0, 1, 3))
     place_of = (images, np.repeat(np.arange(len(records)), lengths[0]))
     counts = np.array([len(record.boxes) for record in records], np.int64)
     check_boxes(path, place_of, "h_idx", human, counts)
@@ -84,8 +84,6 @@ def rows_of_classes(
 
 
 # mllms-zs-hoi: JSON with a list of triplets per image name without ".jpg"; HOI classes count from 1.
-
-
 class _Item(Struct, gc=False, forbid_unknown_fields=True):
     hoi_id: Whole
     sub_bbox: Box
@@ -161,7 +159,6 @@ def write_mllms(table: Interactions, path: str | Path, benchmark: Benchmark) -> 
 
 # THID and INP-CC: HOI classes count from 0. ``preds.pkl`` has parallel lists of scores, box pairs and image numbers per
 # class. "thid-images" is the input of the evaluators: ``{image: [[class, score, 4 human and 4 object coordinates]]}``.
-
 _PARTS = ("keys", "scores", "boxes")
 _NUMBERS = 10
 _LARGEST_ID = 1 << 31

@@ -24,7 +24,6 @@ from shoe.predictions.vlm.reader import Reader, parse_record, records_by_image, 
 
 # Scene-Graph-Benchmark's ``custom_prediction.json``: boxes per image, pairs of boxes, and numbers of classes. The names
 # of images, classes and predicates are in ``custom_data_info.json``, which the tool writes into the same folder.
-
 _KEYS = {"bbox", "bbox_labels", "rel_pairs", "rel_labels"}
 _INFO = "custom_data_info.json"
 _NAMES = ("idx_to_files", "ind_to_classes", "ind_to_predicates")
