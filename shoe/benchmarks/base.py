@@ -158,11 +158,9 @@ class TruthFormat:
     """A file format of a benchmark's ground truth.
 
     Attributes:
-        name: name in messages and reports, such as "PPDM/QPIC JSON".
-        example: typical file, such as "test_hico.json (PPDM, QPIC, SG)".
+        name, example: name in messages and reports, and typical file, such as "test_hico.json (PPDM, QPIC, SG)".
         fits: callback that returns whether the content of a file has this format.
-        read: callback that returns the rows of a file, given path, content, benchmark and image split (or None), or
-            raises InputError.
+        read: callback that returns the rows of a file, given path, content, benchmark and image split (or None).
         write: callback that writes a table with the benchmark's vocabularies to a path; None for a read-only format.
     """
 

@@ -29,16 +29,15 @@ class HoiClasses:
         verbs, objects: distinct names, alphabetical; vocabularies of the ground truth.
         verb, object: (K,) indices into ``verbs`` and ``objects``.
         gerunds: -ing form of each verb, as the dataset writes it.
-        verb_synsets: WordNet 3.0 synset name of each class's verb; "" for no_interaction. Classes with the same verb
-            may have different synsets.
-        object_synsets: WordNet 3.0 synset name of each class's object.
+        verb_synsets, object_synsets: WordNet 3.0 synset names of each class's verb ("" for no_interaction) and object.
+            Classes with the same verb may have different synsets.
         rare: (K,) whether a class has fewer than 10 training pairs, or is rare by the dataset's own definition.
         unseen: (K,) whether a class has no training pair; such a class is neither rare nor non-rare.
         scored: (K,) whether predictions for the test set are scored on the class.
         of: (verbs, objects) class index of each (verb, object) pair; -1 for a pair that is not a class.
         digest: 8 hex digits of the SHA-256 of the table.
-        study_senses: {("verb" or "object", name): synset name} of each word that has another synset in the rating study
-            of the SHOE authors (in their published application) than in the class table.
+        study_senses: {("verb" or "object", name): synset name} of each word that has another synset in the application
+            of the SHOE authors' rating study than in the class table.
     """
 
     name: str
@@ -96,10 +95,9 @@ class HoiClasses:
     @property
     def table(self) -> str:
         """Class table as text in the format of :func:`parse_classes`."""
-        words = ((self.verbs[v], self.objects[o], self.gerunds[v]) for v, o in zip(self.verb, self.object, strict=True))
         kinds = np.select([~self.scored, self.unseen, self.rare], _KINDS[1:], "").tolist()
-        columns = zip(words, self.verb_synsets, self.object_synsets, kinds, strict=True)
-        return class_table([[*names, verb, object_, kind] for names, verb, object_, kind in columns])
+        columns = zip(self.verb, self.object, self.verb_synsets, self.object_synsets, kinds, strict=True)
+        return class_table([[self.verbs[v], self.objects[o], self.gerunds[v], *more] for v, o, *more in columns])
 
 
 def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
@@ -134,9 +132,8 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
     """Parse a class table: a header, and one line of six tab-separated fields per class.
 
     The fields are verb, object, gerund, WordNet 3.0 names of the verb's and the object's sense ("" for none), and
-    "rare", "unseen" (not in the training set), "unscored" (not in the test set either) or "".
-
-    Raises InputError, with ``source`` as the file, for the first line in another format, a class twice, or no classes.
+    "rare", "unseen" (not in the training set), "unscored" (not in the test set either) or "". ``source`` is the name of
+    the file in errors.
     """
     lines = text.splitlines()
     if not lines or lines[0].split("\t") != _COLUMNS:

@@ -124,11 +124,9 @@ def choose(
     Args:
         names: protocols, at most one of them semantic; ``all`` stands for ``shoe`` and all protocols of the benchmark.
         assignments: ``NAME=VALUE`` settings for the semantic protocol, or with prefix ``strict.`` for the strict ones.
-        strict, roles: protocols of the benchmark, by name.
         image_labels: whether image-level labels are available; if not, known-object protocols use annotated boxes.
 
-    Raises:
-        OptionError: for an unknown name or value, two semantic protocols, or a setting that no requested protocol uses.
+    Raises OptionError for an unknown name or value, two semantic protocols, or a setting that no protocol uses.
     """
     for argument, values, example in (("protocols", names, '["qpic"]'), ("options", assignments, '["tau=0.3"]')):
         if isinstance(values, str) or not all(isinstance(value, str) for value in values):

@@ -187,12 +187,8 @@ class SemanticOptions(Overlapping):
     @property
     def order_free(self) -> bool:
         """Whether scores are independent of the order of lines, images and ground truths."""
-        return (
-            self.assign == "best-first"
-            and self.sigma_ties != "index"
-            and self.ties is Ties.EXPECTED
-            and self.cap is self.nms is None
-        )
+        by_score = self.assign == "best-first" and self.sigma_ties != "index" and self.ties is Ties.EXPECTED
+        return by_score and self.cap is self.nms is None
 
     @property
     def coordinates(self) -> CommonCoordinates:
@@ -283,11 +279,8 @@ def changed(options: Family, assignments: Iterable[str]) -> Family:
 
 def describe() -> list[tuple[str, str, str, str]]:
     """Return name, values, default and description of every option, semantic options first."""
-    return [
-        (name, _range(f), _text(f.default), f.metadata["what"])
-        for family in (SemanticOptions, StrictOptions)
-        for name, f in _fields(family).items()
-    ]
+    known = _fields(SemanticOptions) | _fields(StrictOptions)
+    return [(name, _range(f), _text(f.default), f.metadata["what"]) for name, f in known.items()]
 
 
 def _fields(family: type[SemanticOptions] | type[StrictOptions]) -> dict[str, Field[Any]]:
@@ -304,11 +297,10 @@ def _text(value: Any) -> str:
 
 
 def _values(declared: Field[Any]) -> tuple[str, ...]:
-    if declared.metadata["values"]:
-        return tuple(declared.metadata["values"])
     if get_origin(declared.type) is Literal:
         return get_args(declared.type)
-    return tuple(declared.type) if isinstance(declared.type, type) and issubclass(declared.type, StrEnum) else ()
+    is_enum = isinstance(declared.type, type) and issubclass(declared.type, StrEnum)
+    return declared.metadata["values"] or (tuple(declared.type) if is_enum else ())  # type: ignore[arg-type]
 
 
 def _range(declared: Field[Any]) -> str:

@@ -17,7 +17,7 @@ from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark, ImageLabel
 from shoe.benchmarks.checks import labels_of_words, refuse_other_benchmarks, triplet_name
 from shoe.benchmarks.classes import ClassSplit, HoiClasses
-from shoe.core.arrays import Indices, Ints, Mask, first_true
+from shoe.core.arrays import Indices, Ints, Mask, first_true, positions
 from shoe.core.errors import InputError, OptionError, did_you_mean, pluralize, quote, unknown_name
 from shoe.core.interactions import Interactions, Rows, image_index
 from shoe.core.io.files import describe_content, read_bytes
@@ -40,18 +40,16 @@ def read_class_split(path: str | Path, classes: HoiClasses) -> ClassSplit:
     """
     data = read_bytes(path)
     is_json = data.lstrip()[:1] in (b"{", b"[")
-    labels = _held_out(path, data) if is_json else data.decode("utf-8", "replace").splitlines()
-    row = {label: number for number, label in enumerate(classes.labels)}
-    unseen = []
-    for number, label in enumerate(labels, start=1):
-        label = " ".join(label.split())
-        if label and label not in row:
-            expected = f"a class of {classes.name}, such as {quote(classes.labels[0])}"
-            hint = did_you_mean(label, classes.labels)
-            raise InputError(path, record=f"class {number}", found=quote(label), expected=expected, hint=hint)
-        unseen += [row[label]] if label else []
-    if not 0 < len(set(unseen)) < len(classes):
-        found = f"{len(set(unseen))} of {len(classes)} classes"
+    lines = _held_out(path, data) if is_json else data.decode("utf-8", "replace").splitlines()
+    labels = [" ".join(line.split()) for line in lines]
+    rows = positions(labels, classes.labels)
+    if (i := next((i for i, label in enumerate(labels) if label and rows[i] < 0), None)) is not None:
+        expected = f"a class of {classes.name}, such as {quote(classes.labels[0])}"
+        hint = did_you_mean(labels[i], classes.labels)
+        raise InputError(path, record=f"class {i + 1}", found=quote(labels[i]), expected=expected, hint=hint)
+    unseen = np.unique(rows[rows >= 0])
+    if not 0 < len(unseen) < len(classes):
+        found = f"{len(unseen)} of {len(classes)} classes"
         raise InputError(path, found=found, expected="at least one unseen and one seen class")
     return ClassSplit.of_unseen(Path(path).stem, unseen, len(classes), str(Path(path).name))
 
@@ -169,11 +167,7 @@ class GroundTruth:
         """Return the ground truth of the images that occur in all prediction files, with or without predictions.
 
         Each argument contains the image names of one file. Scores on these images are not comparable with scores on the
-        split, so the split name and the signature change.
-
-        Raises:
-            InputError: if no image is left.
-            OptionError: for an argument that is not a list of names.
+        split, so the split name and the signature change. Raises InputError if no image is left.
         """
         images = self.interactions.images
         keep = np.ones(len(images), bool)
@@ -212,13 +206,8 @@ def read_truth_file(
 ) -> GroundTruth:
     """Read a ground truth file. For a file of predictions, ``shoe.read_ground_truth`` raises a clearer error.
 
-    ``split`` is an image split, a class split or a file of unseen classes. The result is named after the image split
-    that contains all images, else after the file; "/part" is appended if images or triplets of the published split are
-    missing.
-
-    Raises:
-        InputError: naming file, image, field, what was found and what was expected.
-        OptionError: for an unknown benchmark, or a split that is neither a class split nor in the file.
+    Arguments and errors are those of ``shoe.read_ground_truth``. The result is named after the image split that
+    contains all images, else after the file; "/part" is appended if a part of the published split is missing.
     """
     dataset = benchmark(dataset)
     classes = dataset.classes if classes is None else classes
@@ -228,10 +217,9 @@ def read_truth_file(
     found = _split(interactions.images, dataset, path)
     if split not in (None, found):
         known = f"; class splits: {', '.join(dataset.class_splits)}, or a file with the unseen classes"
-        known = known if dataset.class_splits else ""
         near = did_you_mean(split, [found, *dataset.class_splits])
-        hint = f" ({near})" if near else ""
-        raise OptionError(f"{path} contains no split {quote(split)}{hint}; it contains {found}{known}")
+        missing = f"no split {quote(split)}" + (f" ({near})" if near else "")
+        raise OptionError(f"{path} contains {missing}; it contains {found}{known if dataset.class_splits else ''}")
     labels = None
     if image_labels is not None:
         if dataset.read_image_labels is None:

@@ -241,10 +241,7 @@ def triplet_scores(pairs: Pairs, triplets: Interactions) -> Floats:
 
 
 def _match_pairs(pairs: Interactions, triplets: Interactions) -> tuple[Indices, Indices]:
-    """Return the (triplets,) index of the first matching pair, and the (pairs,) index of the next equal pair.
-
-    Pairs and triplets match if their image, boxes and object are equal. The index is -1 if there is no pair.
-    """
+    """Return the (triplets,) first pair with equal image, boxes and object, and the (pairs,) next such pair; or -1."""
     # Images and objects that do not occur in the triplets get index -1.
     image = image_index(pairs.images, triplets.images)[pairs.image]
     object_ = match_labels(pairs.objects, triplets.objects, "object")[pairs.object]

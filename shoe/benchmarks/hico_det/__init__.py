@@ -78,13 +78,9 @@ _ZERO_SHOT = parse_json("zero_shot.json", (_FOLDER / "zero_shot.json").read_byte
 
 def _zero_shot_split(name: str, entry: Mapping[str, Any]) -> ClassSplit:
     table = _classes()
-    if "classes" in entry:
-        unseen = np.array(entry["classes"]) - 1
-    else:
-        verbs, objects = (
-            np.isin(names, entry.get(key, [])) for key, names in (("verbs", table.verbs), ("objects", table.objects))
-        )
-        unseen = np.flatnonzero(verbs[table.verb] | objects[table.object])
+    verbs, objects = np.isin(table.verbs, entry.get("verbs", [])), np.isin(table.objects, entry.get("objects", []))
+    unseen = np.flatnonzero(verbs[table.verb] | objects[table.object])
+    unseen = np.array(entry["classes"]) - 1 if "classes" in entry else unseen
     return ClassSplit.of_unseen(name, unseen, len(table), entry["source"], entry["about"])
 
 
@@ -94,8 +90,6 @@ _LAST_TEST_IMAGE = 9767
 
 def image_name(value: object) -> str:
     """Return the image name for a file name or path, with or without extension, or for the number of a test image.
-
-    A number may be an integer or text of up to eight digits. Other file names are returned without folders.
 
     >>> image_name("images/HICO_train2015_00000007"), image_name(12)
     ('HICO_train2015_00000007.jpg', 'HICO_test2015_00000012.jpg')

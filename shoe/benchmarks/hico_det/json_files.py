@@ -237,8 +237,8 @@ def read_hake(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
     return Rows(
         images=images,
         image=image,
-        human_boxes=np.array([triplet.human_bbox for triplet in triplets], np.float64).reshape(-1, 4),
-        object_boxes=np.array([triplet.object_bbox for triplet in triplets], np.float64).reshape(-1, 4),
+        human_boxes=joined_boxes([[triplet.human_bbox for triplet in triplets]], len(triplets)),
+        object_boxes=joined_boxes([[triplet.object_bbox for triplet in triplets]], len(triplets)),
         **benchmark.classes.columns_of(hoi - 1),
         coordinates=np.full(len(images), Coordinates.PIXELS_1, np.uint8),
         sizes=np.array(sizes, np.float64).reshape(-1, 2),

@@ -114,9 +114,8 @@ _THID = StrictOptions(
     truthless="zero",
 )
 
-PROTOCOLS = {
-    options.protocol: options for options in (_THID, replace(_THID, protocol="choir", cap=2_000, unseen="apart"), DIAG)
-}
+_CHOIR = replace(_THID, protocol="choir", cap=2_000, unseen="apart")
+PROTOCOLS = {options.protocol: options for options in (_THID, _CHOIR, DIAG)}
 """Exact-label protocols by name."""
 
 ABOUT = {

@@ -22,21 +22,19 @@ _FOLDER = Path(__file__).parent
 @cache
 def actions() -> Actions:
     """Return the 26 actions in the official order."""
-    rows = (line.split("\t") for line in (_FOLDER / "actions.tsv").read_text("utf-8").splitlines()[1:])
+    lines = (_FOLDER / "actions.tsv").read_text("utf-8").splitlines()[1:]
     every = (
-        Action(name, gerund, tuple(roles.split()), frozenset(tools.split())) for name, gerund, roles, tools in rows
+        Action(name, gerund, tuple(roles.split()), frozenset(tools.split()))
+        for name, gerund, roles, tools in (line.split("\t") for line in lines)
     )
     return Actions(tuple(every), left_out="point-instr")
 
 
 # Protocols of the official script, which scores by person (docs/protocols.md 4).
 ROLE_PROTOCOLS = {
-    options.protocol: options
-    for options in (
-        RoleOptions(protocol="v-coco-agent", scenario="agent"),
-        RoleOptions(protocol="v-coco-s1", scenario="1"),
-        RoleOptions(protocol="v-coco-s2", scenario="2"),
-    )
+    "v-coco-agent": RoleOptions(protocol="v-coco-agent", scenario="agent"),
+    "v-coco-s1": RoleOptions(protocol="v-coco-s1", scenario="1"),
+    "v-coco-s2": RoleOptions(protocol="v-coco-s2", scenario="2"),
 }
 """Protocols of agent AP and role AP, by name."""
 

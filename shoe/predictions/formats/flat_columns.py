@@ -324,8 +324,7 @@ def _sizes(source: Source, images: Sequence[str], image: Indices, size: Floats) 
     given = np.flatnonzero(~np.isnan(size).any(axis=1) & (size != 0).any(axis=1))
     sizes = np.zeros((len(images), 2))
     sizes[image[given[::-1]]] = size[given[::-1]]  # reversed, so that the first row of an image wins
-    other = given[(sizes[image[given]] != size[given]).any(axis=1)]
-    for row in other[:1].tolist():
+    for row in given[(sizes[image[given]] != size[given]).any(axis=1)].tolist():
         found, first = (f"{width:g} x {height:g}" for width, height in (size[row], sizes[image[row]]))
         found, expected = f"the size {found} of {quote(images[image[row]])}", f"{first} as in an earlier row"
         raise InputError(source.path, record=source.record_name(row), field="width", found=found, expected=expected)

@@ -33,7 +33,6 @@ class Format:
     """One format of prediction files.
 
     Attributes:
-        description: one line for users.
         kinds: kinds of files that can have this format, such as "document" (JSON, pickle) and "text".
         fits: callback that returns whether an opened file has this format.
         write: callback that writes predictions; None if the format can only be read.
@@ -132,9 +131,7 @@ def format_of_name(path: Path) -> str:
 
 def zero_based(table: Interactions) -> Interactions:
     """Return the table with 1 subtracted from pixel indices that count from 1; other boxes are unchanged."""
-    ones = (table.triplet_coordinates == Coordinates.PIXELS_1).astype(np.float64).reshape(-1, 1)
-    if not ones.any():
-        return table
+    ones = (table.triplet_coordinates == Coordinates.PIXELS_1).astype(np.float64)[:, None]
     return replace(table, human_boxes=table.human_boxes - ones, object_boxes=table.object_boxes - ones)
 
 
@@ -264,13 +261,12 @@ def _keys_hint(keys: Sequence[object]) -> str | None:
     missing = [column for column in COLUMNS if column not in names]
     if 2 * len(missing) <= len(COLUMNS):
         return f"jsonl needs {', '.join(COLUMNS)}; not found: {', '.join(missing)}"
-    if suggestion := _suggestion([name for name in names if role(name) is None], [*STANDARD_KEYS, *COLUMNS]):
+    roles = {name: role(name) for name in names}
+    if suggestion := _suggestion([name for name in names if roles[name] is None], [*STANDARD_KEYS, *COLUMNS]):
         return suggestion
-    roles = {role(name) for name in names}
-    absent = [name for name in _VLM if name not in roles]
-    if len(absent) == len(_VLM) or not absent:
-        return None
-    return f"vlm needs {', '.join(_VLM)} and words; not found: {', '.join(absent)}"
+    absent = [name for name in _VLM if name not in roles.values()]
+    is_vlm = 0 < len(absent) < len(_VLM)
+    return f"vlm needs {', '.join(_VLM)} and words; not found: {', '.join(absent)}" if is_vlm else None
 
 
 def _suggestion(names: Sequence[str], known: Sequence[str]) -> str | None:

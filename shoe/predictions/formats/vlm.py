@@ -71,8 +71,7 @@ def _name(source: Source, number: Any, names: list[str], field: str) -> str:
     return names[int(number)]
 
 
-_LOOKED_AT = 5
-_LONGEST_HEADER = 4096
+_LOOKED_AT, _LONGEST_HEADER = 5, 4096
 
 
 def is_vlm(source: Source) -> bool:
