@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,86 +7,58 @@ import pytest
 from shoe.benchmarks.truth import read_truth_file
 from shoe.core.errors import InputError
 from tests.benchmarks.samples import INSTANCES, parsed, read
+from tests.damage import DROP, changed
 from tests.mentions import mentions
-
-Document = dict[str, Any]
-
-
-def _last(document: Document, place: str) -> tuple[Any, Any]:
-    """What holds a value, and its key there; its place is keys and indices joined by dots."""
-    *path, last = [int(key) if key.isdigit() else key for key in place.split(".")]
-    holder: Any = document
-    for key in path:
-        holder = holder[key]
-    return holder, last
-
-
-def _set(place: str, value: Any) -> Callable[[Document], None]:
-    def change(document: Document) -> None:
-        holder, key = _last(document, place)
-        holder[key] = value
-
-    return change
-
-
-def _drop(place: str) -> Callable[[Document], None]:
-    def change(document: Document) -> None:
-        holder, key = _last(document, place)
-        del holder[key]
-
-    return change
-
 
 FIRST = "image 'HICO_test2015_00000001.jpg'"
 XYXY = "[x1, y1, x2, y2]"
 BROKEN = [
-    (_drop("verbs"), "verbs: … 'annotation', 'filenames', 'size', 'empty', 'objects', 'correspondence', 'rare'"),
-    (_set("objects", {}), "objects: … object of 0 … list"),
-    (_set("objects.3", 7), "objects: item 4: … 7"),
-    (_set("filenames", "x"), "filenames: … 'x' … list"),
-    (_set("filenames.0", 5), "filenames: item 1: … 5"),
-    (_set("filenames.1", "HICO_test2015_00000001.jpg"), "'HICO_test2015_00000001.jpg' twice"),
-    (_drop("filenames.0"), "annotation: … 28 images … 27"),
-    (_drop("size.0"), "sizes: … (27, 2) … (28, 2)"),
-    (_set("size.0", [640]), "size: item 1: … [640] … [width, height]"),
-    (_set("size.0", [-640, 480]), "record 1: sizes: … -640 x 480"),
-    (lambda document: document.update(size=[side[::-1] for side in document["size"]]), "images: … exchanged?"),
-    (_drop("correspondence"), "correspondence: … only"),
-    (_set("correspondence.4", [4, 0]), "correspondence: item 5: … [4, 0] … [hoi, object, verb]"),
-    (_set("correspondence.4.2", 1e30), "correspondence: item 5: … [4, 0, 1e+30] … [hoi, object, verb]"),
-    (_set("size.3.1", 0.5), "size: item 4: … [640, 0.5] … [width, height]"),
-    (_set("annotation.0", []), f"{FIRST}: … [] … 'boxes_h'"),
-    (_set("annotation.0", None), f"{FIRST}: … None … 'boxes_h'"),
-    (_drop("annotation.0.hoi"), f"{FIRST}: hoi: … 'boxes_h', 'boxes_o', 'object', 'verb'"),
-    (_drop("annotation.0.verb.0"), f"{FIRST}: verb: … 1 … 2 … hoi"),
-    (_set("annotation.0.hoi", "24"), f"{FIRST}: hoi: … '24' … list"),
-    (_set("annotation.0.hoi.1", "245"), f"{FIRST}: triplet 2: hoi: … '245' … whole number"),
-    (_set("annotation.0.verb.1", 0.5), f"{FIRST}: triplet 2: verb: … 0.5 … whole number"),
-    (_set("annotation.0.verb.1", True), f"{FIRST}: triplet 2: verb: … True … whole number"),
-    (_set("annotation.0.verb.1", 2**40), f"{FIRST}: triplet 2: verb: … 1099511627776 … whole number"),
-    (_set("annotation.0.verb.1", 117), f"{FIRST}: triplet 2: verb: … 117 … 0 to 116"),
-    (_set("annotation.0.object.1", -1), f"{FIRST}: triplet 2: object: … -1 … 0 to 79"),
-    (_set("annotation.0.hoi.1", 600), f"{FIRST}: triplet 2: hoi: … 600 … 0 to 599"),
-    (_set("annotation.0.hoi.1", 244), f"{FIRST}: triplet 2: hoi: … 244 … object 8 and verb 87"),
+    ("verbs", DROP, "verbs: … 'annotation', 'filenames', 'size', 'empty', 'objects', 'correspondence', 'rare'"),
+    ("objects", {}, "objects: … object of 0 … list"),
+    ("objects.3", 7, "objects: item 4: … 7"),
+    ("filenames", "x", "filenames: … 'x' … list"),
+    ("filenames.0", 5, "filenames: item 1: … 5"),
+    ("filenames.1", "HICO_test2015_00000001.jpg", "'HICO_test2015_00000001.jpg' twice"),
+    ("filenames.0", DROP, "annotation: … 28 images … 27"),
+    ("size.0", DROP, "sizes: … (27, 2) … (28, 2)"),
+    ("size.0", [640], "size: item 1: … [640] … [width, height]"),
+    ("size.0", [-640, 480], "record 1: sizes: … -640 x 480"),
+    ("size", [side[::-1] for side in parsed(INSTANCES)["size"]], "images: … exchanged?"),
+    ("correspondence", DROP, "correspondence: … only"),
+    ("correspondence.4", [4, 0], "correspondence: item 5: … [4, 0] … [hoi, object, verb]"),
+    ("correspondence.4.2", 1e30, "correspondence: item 5: … [4, 0, 1e+30] … [hoi, object, verb]"),
+    ("size.3.1", 0.5, "size: item 4: … [640, 0.5] … [width, height]"),
+    ("annotation.0", [], f"{FIRST}: … [] … 'boxes_h'"),
+    ("annotation.0", None, f"{FIRST}: … None … 'boxes_h'"),
+    ("annotation.0.hoi", DROP, f"{FIRST}: hoi: … 'boxes_h', 'boxes_o', 'object', 'verb'"),
+    ("annotation.0.verb.0", DROP, f"{FIRST}: verb: … 1 … 2 … hoi"),
+    ("annotation.0.hoi", "24", f"{FIRST}: hoi: … '24' … list"),
+    ("annotation.0.hoi.1", "245", f"{FIRST}: triplet 2: hoi: … '245' … whole number"),
+    ("annotation.0.verb.1", 0.5, f"{FIRST}: triplet 2: verb: … 0.5 … whole number"),
+    ("annotation.0.verb.1", True, f"{FIRST}: triplet 2: verb: … True … whole number"),
+    ("annotation.0.verb.1", 2**40, f"{FIRST}: triplet 2: verb: … 1099511627776 … whole number"),
+    ("annotation.0.verb.1", 117, f"{FIRST}: triplet 2: verb: … 117 … 0 to 116"),
+    ("annotation.0.object.1", -1, f"{FIRST}: triplet 2: object: … -1 … 0 to 79"),
+    ("annotation.0.hoi.1", 600, f"{FIRST}: triplet 2: hoi: … 600 … 0 to 599"),
+    ("annotation.0.hoi.1", 244, f"{FIRST}: triplet 2: hoi: … 244 … object 8 and verb 87"),
     # One that correspondence does not number any more.
-    (_set("correspondence.245.0", 7), f"{FIRST}: triplet 1: hoi: … 245 … object 8 and verb 87"),
-    (_set("annotation.0.boxes_h.1", [1, 2, 3]), f"{FIRST}: triplet 2: boxes_h: … [1, 2, 3] … {XYXY}"),
-    (_set("annotation.0.boxes_o.0", [1, 2, 3, "4"]), f"{FIRST}: triplet 1: boxes_o: … [1, 2, 3, '4'] … {XYXY}"),
-    (_set("annotation.0.boxes_o.0", [1, 2, 3, None]), f"boxes_o: … [1, 2, 3, None] … {XYXY}"),
-    (_set("annotation.0.boxes_o.0", [[1, 2, 3, 4]]), f"boxes_o: … list of 1 … {XYXY}"),
-    (_set("annotation.0.boxes_o.0", 7), f"triplet 1: boxes_o: … 7 … {XYXY}"),
-    (_set("annotation.0.boxes_o.0", [9, 2, 3, 4]), f"record 1 ({FIRST[6:]}): object box: … [9, 2, 3, 4] … x1, y1"),
-    (_set("objects.8", "boat\x1b[2J"), rf"{FIRST}: triplet 1: object: … 'boat\x1b[2J'"),
-    (_set("verbs.87", "roe"), "verb: … 'roe' … 117 verbs … row?"),
+    ("correspondence.245.0", 7, f"{FIRST}: triplet 1: hoi: … 245 … object 8 and verb 87"),
+    ("annotation.0.boxes_h.1", [1, 2, 3], f"{FIRST}: triplet 2: boxes_h: … [1, 2, 3] … {XYXY}"),
+    ("annotation.0.boxes_o.0", [1, 2, 3, "4"], f"{FIRST}: triplet 1: boxes_o: … [1, 2, 3, '4'] … {XYXY}"),
+    ("annotation.0.boxes_o.0", [1, 2, 3, None], f"boxes_o: … [1, 2, 3, None] … {XYXY}"),
+    ("annotation.0.boxes_o.0", [[1, 2, 3, 4]], f"boxes_o: … list of 1 … {XYXY}"),
+    ("annotation.0.boxes_o.0", 7, f"triplet 1: boxes_o: … 7 … {XYXY}"),
+    ("annotation.0.boxes_o.0", [9, 2, 3, 4], f"record 1 ({FIRST[6:]}): object box: … [9, 2, 3, 4] … x1, y1"),
+    ("objects.8", "boat\x1b[2J", rf"{FIRST}: triplet 1: object: … 'boat\x1b[2J'"),
+    ("verbs.87", "roe", "verb: … 'roe' … 117 verbs … row?"),
 ]
 
 
-@pytest.mark.parametrize(("change", "values"), BROKEN)
-def test_a_broken_rule_is_named(tmp_path: Path, change: Callable[[Document], None], values: str) -> None:
-    document = parsed(INSTANCES)
-    change(document)
+@pytest.mark.parametrize(("place", "value", "values"), BROKEN)
+def test_a_broken_rule_is_named(tmp_path: Path, place: str, value: Any, values: str) -> None:
+    keys = (int(key) if key.isdigit() else key for key in place.split("."))
     with pytest.raises(InputError, match=mentions(f"{tmp_path}/truth.json: … {values}")):
-        read(tmp_path, document)
+        read(tmp_path, changed(parsed(INSTANCES), *keys, value))
 
 
 def test_sizes_are_not_needed(tmp_path: Path) -> None:

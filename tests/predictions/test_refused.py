@@ -11,6 +11,7 @@ import shoe
 import shoe.demo
 from shoe.core.errors import InputError, OptionError
 from shoe.predictions import read_predictions, write_predictions
+from tests.damage import DROP, changed
 from tests.errors import error_with, input_error, option_error
 from tests.predictions import samples
 from tests.tables import one_triplet
@@ -32,23 +33,6 @@ FLAT |= {"image": "1.png", "verb": "ride", "object": "horse"}
 MLLMS = {"hoi_id": 1, "sub_bbox": [0, 0, 5, 5], "obj_bbox": [0, 0, 5, 5], "score": 1}
 HOIDET = {"image_id": 1, "boxes": [[0, 0, 5, 5]], "h_idx": [0], "o_idx": [0], "hoi_score": [1], "hoi_class": [3]}
 THID = {"scores": {"1": [0.5]}, "boxes": {"1": [[0, 0, 1, 1, 0, 0, 1, 1]]}, "keys": {"1": [7]}}
-DROP = object()
-
-
-def changed(document: Any, *path: Any) -> Any:
-    """A copy of a document with the value at a path replaced by the last argument, or dropped."""
-    copy = orjson.loads(orjson.dumps(document))
-    *keys, last, value = path
-    holder = copy
-    for key in keys:
-        holder = holder[key]
-    if value is DROP:
-        del holder[last]
-    else:
-        holder[last] = value
-    return copy
-
-
 FLAT_CSV = b"image,hx1,hy1,hx2,hy2,ox1,oy1,ox2,oy2,verb,object\n"
 MLLMS_IMAGE = "HICO_test2015_00000001"
 DETECTIONS: dict[str, Any] = {"boxes": [], "labels": [], "scores": []}
