@@ -52,7 +52,6 @@ def as_hake(document: Document) -> dict[str, dict[str, Any]]:
 
 
 def structs(rows: list[dict[str, Any]]) -> NDArray[Any]:
-    """A Matlab structure array, 1 x n; Matlab's [] if there are none."""
     if not rows:
         return np.zeros((0, 0))
     array = np.empty((1, len(rows)), [(name, "O") for name in rows[0]])
@@ -107,7 +106,6 @@ def as_bbox(document: Document, *, invisible: bool = True) -> NDArray[Any]:
 
 
 def write_mat(path: Path, **variables: Any) -> Path:
-    """Write Matlab variables as the dataset's files hold them."""
     from scipy.io import savemat
 
     savemat(path, variables, do_compression=True, oned_as="row")

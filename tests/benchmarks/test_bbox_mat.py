@@ -36,7 +36,6 @@ def _write(tmp_path: Path, *images: dict[str, Any]) -> Path:
 
 
 def test_one_image_one_hoi_one_box(tmp_path: Path) -> None:
-    """Matlab writes one record like many, and one number like a matrix."""
     truth = read_truth_file(_write(tmp_path, _image(_hoi())))
     table = truth.interactions
     boxes = table.human_boxes.tolist(), table.object_boxes.tolist()
@@ -148,7 +147,6 @@ def test_damaged_bytes_are_read_or_refused(tmp_path: Path, data: st.DataObject) 
 
 
 def _small_file() -> bytes:
-    """A few real images, not compressed, so that damage reaches the structures."""
     document = parsed(INSTANCES)
     cut = {name: document[name][:3] for name in ("filenames", "size", "annotation")}
     buffer = io.BytesIO()

@@ -64,7 +64,6 @@ def test_all_forms_give_the_same_table(tmp_path: Path) -> None:
 
 
 def test_training_forms_agree_but_for_where_they_start_counting(tmp_path: Path) -> None:
-    """hicodet and Matlab count training pixels from 1, PPDM's files from 0."""
     instances, ppdm = (read(tmp_path, content) for content in (training(), as_ppdm(training())))
     mat = read_truth_file(write_mat(tmp_path / "anno_bbox.mat", bbox_train=as_bbox(training())))
     assert {t.split for t in (instances, ppdm, mat)} == {"train2015/part"}
@@ -194,7 +193,6 @@ def test_the_real_test_set_is_the_same_in_all_forms(shared_data: Path, tmp_path:
 @pytest.mark.real_data
 @pytest.mark.parametrize("split", [1, 2, 3])
 def test_the_sg_files_hold_the_same_boxes_as_the_official_test_set(shared_data: Path, split: int) -> None:
-    """Each triplet of a test image is one of the official file, with the same eight numbers."""
     official = read_truth_file(shared_data / "hico_det" / "instances_test2015.json")
     released = read_truth_file(shared_data / "hico_det_sg" / f"test_hico_sg{split}.json.gz")
     from_test = released.interactions.select_images(released.interactions.coordinates == Coordinates.PIXELS_1)

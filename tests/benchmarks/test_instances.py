@@ -68,7 +68,6 @@ def test_sizes_are_not_needed(tmp_path: Path) -> None:
 
 
 def test_the_files_own_word_lists_say_what_its_numbers_mean(tmp_path: Path) -> None:
-    """A file whose lists are ordered in another way says the same."""
     document = parsed(INSTANCES)
     for part, column in (("verbs", 2), ("objects", 1)):
         last = len(document[part]) - 1

@@ -16,7 +16,6 @@ _WORDS: dict[str, Any] = {"verbs": ["carry", "hold", "ride", "wash"], "objects":
 
 
 def table_of(scenes: list[Scene]) -> Interactions:
-    """A table of images of (object, verb) pairs."""
     image = np.repeat(np.arange(len(scenes)), [len(scene) for scene in scenes])
     pairs = np.array([pair for scene in scenes for pair in scene], np.int64).reshape(-1, 2)
     boxes = np.tile([0.0, 0.0, 9.0, 9.0], (len(pairs), 1))
@@ -172,7 +171,6 @@ def test_a_draw_that_skips_is_uniform_where_that_holds(scenes: list[Scene], rule
 
 
 def test_a_group_of_similar_combinations_stands_or_falls_together() -> None:
-    """Sixteen combinations, of which 0, 5 and 10 are linked: no one of them is held out alone."""
     scenes: list[Scene] = [[(o, v)] for o in range(4) for v in range(4)]
     similarity = np.zeros((16, 16))
     similarity[[0, 5], [5, 0]], similarity[[10, 5], [5, 10]] = 0.9, 0.8

@@ -21,7 +21,6 @@ feed\tdog\tfeeding\tfeed.v.01\tdog.n.01\trare
 
 
 def read_lines(_path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read lines of image, verb, object and eight numbers."""
     lines = [line.split() for line in data.decode().splitlines()[1:]]
     images = list(dict.fromkeys(benchmark.image_name(line[0]) for line in lines))
     boxes = np.array([line[3:] for line in lines], np.float64).reshape(-1, 8)
@@ -64,7 +63,6 @@ def truth(tmp_path: Path) -> shoe.GroundTruth:
 
 @pytest.fixture
 def predictions(tmp_path: Path) -> shoe.Interactions:
-    """A QPIC file in the toy's numbers: the first triplet found, the second with another verb, the third not at all."""
     boxes = [[0, 0, 10, 10], [20, 20, 30, 30], [5, 5, 9, 9]]
     labelled = [{"bbox": box, "category_id": label} for box, label in zip(boxes, (0, 0, 1), strict=True)]
     hois = [(0, 1, 2, 0.9), (0, 2, 0, 0.8)]  # verbs: feed, hold, walk

@@ -1,15 +1,18 @@
-"""V-COCO's annotation in its four forms, whole, damaged and real."""
+"""V-COCO's annotation in its four forms, whole, damaged and real, and the senses of its actions."""
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import shoe
+from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError
 from shoe.demo import TRUTH
+from shoe.lexicon.store import ids_of, lexicon
 from tests.mentions import mentions
 from tests.oracles.roles import Person
 from tests.scoring import v_coco
@@ -146,3 +149,32 @@ def test_files_of_another_dataset_are_named(tmp_path: Path) -> None:
             shoe.read_ground_truth(write(truths, tmp_path / "truth"))
     with pytest.raises(InputError, match=mentions("V-COCO's official detections", "--dataset v-coco")):
         shoe.read_predictions(v_coco.write_pickle(predictions, tmp_path / "said.pkl"))
+
+
+_PAGE = Path(__file__).resolve().parents[2] / "docs" / "v-coco.md"
+_ROW = re.compile(r"\| ([a-z_, ]+) \| ((?:[a-z_]+\.v\.\d\d(?:, )?)+) \|")
+
+
+def test_the_page_says_what_the_26_actions_mean() -> None:
+    of_action: dict[str, set[str]] = {}
+    for names, synsets in _ROW.findall(_PAGE.read_text("utf-8")):
+        actions, senses = names.split(", "), synsets.split(", ")
+        for index, action in enumerate(actions):
+            of_action[action] = {senses[index]} if len(actions) > 1 else set(senses)
+    v_coco = benchmark("v-coco")
+    assert sorted(of_action) == sorted(v_coco.actions.names)
+    classes = v_coco.classes
+    for verb in classes.verbs:
+        synsets_of_verb = zip(classes.verb, classes.verb_synsets, strict=True)
+        assert of_action[verb] == {synset for number, synset in synsets_of_verb if classes.verbs[number] == verb}
+    every = ids_of({sense for senses in of_action.values() for sense in senses})
+    assert all(sense >= 0 and lexicon().pos(sense) == "v" for sense in every.tolist())
+
+
+def test_objects_mean_what_they_mean_in_hico_det() -> None:
+    ours, theirs = (
+        {c.objects[o]: synset for o, synset in zip(c.object, c.object_synsets, strict=True)}
+        for c in (benchmark(name).classes for name in ("v-coco", "hico-det"))
+    )
+    assert len(ours) == 71
+    assert ours.items() <= theirs.items()

@@ -30,7 +30,6 @@ ROW = 5  # the last triplet of the first image, which its official formats keep 
 
 
 def with_box(table: Interactions, box: list[float], part: str = "object_boxes", row: int = ROW) -> Interactions:
-    """A table, not validated, with one other box."""
     boxes: dict[str, Any] = {part: getattr(table, part).copy()}
     boxes[part][row] = box
     return replace(table, **boxes)

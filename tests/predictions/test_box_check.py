@@ -91,7 +91,6 @@ def test_the_true_convention_is_found_whichever_was_named(model: str, true: Conv
     ],
 )
 def test_a_near_convention_is_told_from_the_true_one(model: str, true: str, named: str, hits: float) -> None:
-    """Most boxes still hit under the wrong name, and cost mAP all the same."""
     report = check_box_convention(misread(MODELS[model], *map(parse_convention, (true, named))), TRUTH_TABLE, named)
     assert report.groups[0].fits[0].hits > hits
     assert f"--boxes {true} " in report.verdicts[0]
@@ -121,7 +120,6 @@ def test_sizes_that_no_list_has_are_fitted(model: str, named: str, true: str) ->
 
 
 def moved(table: Interactions, move: Callable[[Floats, Floats, Floats], Floats]) -> Interactions:
-    """The table with boxes moved by a function of the boxes, and the width and height of their images."""
     width, height = table.sizes[table.image].T[:, :, None].astype(np.float64)
     human, target = (move(boxes, width, height) for boxes in (table.human_boxes, table.object_boxes))
     return replace(table, human_boxes=human, object_boxes=target)
@@ -144,7 +142,6 @@ def test_mirrored_boxes_and_exchanged_sides_are_named(model: str, move: Any, val
 
 
 def test_images_are_matched_as_scoring_does() -> None:
-    """Folder and ending do not count."""
     table = misread(MODELS["detector"], parse_convention("xywh"), parse_convention("xyxy"))
     renamed = replace(table, images=tuple(f"val/{name.removesuffix('.jpg')}.png" for name in table.images))
     report = check_box_convention(table, TRUTH_TABLE)
@@ -208,7 +205,6 @@ def test_no_other_convention_is_named_for_a_bad_detector(kind: str, model: str, 
 
 
 def perfect(images: int, seed: int) -> Interactions:
-    """Predictions that are the ground truth of a few images."""
     chosen = np.sort(np.random.default_rng(seed).choice(len(TRUTH_TABLE.images), images, replace=False))
     table = TRUTH_TABLE.select_images(chosen)
     return replace(table, coordinates=np.zeros_like(table.coordinates))
@@ -247,7 +243,6 @@ def test_boxes_that_fit_no_convention_are_reported() -> None:
 
 
 def test_each_applied_convention_is_judged_by_its_own_boxes() -> None:
-    """Half of the triplets were read rightly; the other half has y first."""
     half = np.arange(len(MODELS["detector"])) % 2
     mixed = moved(MODELS["detector"], lambda boxes, *_: np.where(half[:, None], boxes[:, [1, 0, 3, 2]], boxes))
     kinds = (parse_convention("pixels"), parse_convention("resized:multiple=1"))
@@ -260,7 +255,6 @@ def test_each_applied_convention_is_judged_by_its_own_boxes() -> None:
 
 
 def test_a_full_name_is_advised_where_the_file_tells_a_convention_by_itself() -> None:
-    """A name of one word would leave the other part as the file has it."""
     kinds, table = (parse_convention("thousand,yxyx"),), MODELS["detector"]
     wrong = misread(table, parse_convention("thousand"), kinds[0])
     (line,) = check_box_convention(wrong, TRUTH_TABLE, Conventions(kinds, stated=True)).verdicts
@@ -317,7 +311,6 @@ def write(path: Path, table: Interactions, true: Convention) -> Path:
 
 
 def advice(path: Path, boxes: str | None = None) -> str | None:
-    """The flag that is named when a file is read and checked."""
     try:
         table, notes = read_predictions_with_notes(path, boxes=boxes, truth=FEW)
     except InputError as error:

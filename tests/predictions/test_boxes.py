@@ -209,7 +209,6 @@ def test_few_boxes_without_area_are_no_reason_for_another_convention(
 
 
 def test_a_box_is_named_by_the_record_that_it_stands_in(tmp_path: Path) -> None:
-    """Also if items before it are left out."""
     bad, path = ITEM | {"object_box": [1, 2, 1, 40]}, tmp_path / "v"
     write_lines(path, {"image": "a", "interactions": [ITEM]}, {"image": "a", "interactions": [ITEM, bad]})
     path.write_text(path.read_text().replace("\n", "\n\n"))
@@ -240,7 +239,6 @@ def test_an_infinite_number_is_named_by_the_record_that_it_stands_in(tmp_path: P
 
 
 def test_ground_truth_gives_the_sizes_of_images(tmp_path: Path) -> None:
-    """The message about missing sizes names this argument."""
     truth = read_ground_truth(TRUTH)
     image, size = truth.interactions.images[0], truth.interactions.sizes[0]
     path = of_box(tmp_path / "unit.jsonl", [0, 0, 0.5, 1], image=image)

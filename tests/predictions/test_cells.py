@@ -127,7 +127,6 @@ def test_scores_at_another_place_of_the_rows_are_refused(tmp_path: Path, score_a
 
 @pytest.mark.parametrize("scale", [1, 1000])
 def test_fractions_as_boxes_are_no_scores(tmp_path: Path, scale: float) -> None:
-    """Boxes from 0 to 1 with scores of any scale, and rows in which scores are fractions, too."""
     rows = np.tile([0.1, 0.2, 0.5, 0.7, 0.2, 0.3, 0.9, 0.8, 0.5 * scale], (20, 1))
     path = mat(tmp_path / "x.mat", (600, 1), {3: rows})
     assert len(read_predictions(path, sizes={"a": (640, 480)}, boxes="unit,xyxy")) == 20

@@ -170,7 +170,6 @@ def test_tabs_may_separate_the_columns(tmp_path: Path, row: dict[str, Any]) -> N
 def test_json_records_with_own_keys_are_tables(
     tmp_path: Path, name: str, corners: tuple[str, ...], names: tuple[str, ...]
 ) -> None:
-    """They are not read as answers of a model, whose words are phrases."""
     values = ["a.jpg", 1, 2, 30, 40, 5, 6, 70, 80, "sit_on", "dining_table", 0.5]
     record = dict(zip((names[0], *corners, *names[1:]), values, strict=True))
     path = write_lines(tmp_path / name, [record] if name.endswith("json") else record)

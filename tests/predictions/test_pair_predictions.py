@@ -42,7 +42,6 @@ def pair(offset: float = 0.0, **more: Any) -> dict[str, Any]:
 
 
 def records(change: Callable[[dict[str, Any]], Any] = lambda pair: pair) -> list[dict[str, Any]]:
-    """Two images with two pairs and one, each pair changed in place or replaced."""
     pairs = [[pair(), pair(5.0)], [pair(7.0)]]
     return [
         {"filename": name, "box_pairs": [change(p) or p for p in each]} for name, each in zip(NAMES, pairs, strict=True)
@@ -123,7 +122,6 @@ def test_fields_may_be_absent(tmp_path: Path) -> None:
     [({"hoi_score_inter": 0.125}, 0.125), ({"verb_scores": {}}, 0), ({"verb_scores": {"no_interaction": 1}}, 0)],
 )
 def test_the_score_as_given_comes_before_the_best_verb(tmp_path: Path, fields: dict[str, Any], score: float) -> None:
-    """No verb at all is no interaction."""
     assert read(tmp_path, records(lambda pair: pair | fields)).interaction == pytest.approx([score] * 3)
 
 
@@ -148,7 +146,6 @@ FIRST, SECOND = f"{IMAGE}: pair 1", f"image '{NAMES[1]}': pair 1"
 
 
 def in_pair(record: int = 0, number: int = 0, **fields: Any) -> Callable[[list[Any]], Any]:
-    """Change some fields of a pair."""
     return lambda d: d[record]["box_pairs"][number].update(fields)
 
 

@@ -218,7 +218,6 @@ def test_without_predictions_there_are_no_images_to_score() -> None:
 def test_what_a_format_cannot_hold_is_named_and_nothing_is_written(
     tmp_path: Path, verb: str, form: str, kind: type[Exception], values: tuple[str, ...]
 ) -> None:
-    """The first format can only be read."""
     with error_with(kind, *values):
         write_predictions(one_triplet(verbs=[verb], objects=["horse"]), tmp_path / "out", form)
     assert list(tmp_path.iterdir()) == []

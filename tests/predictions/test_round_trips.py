@@ -54,7 +54,6 @@ def with_names(table: Interactions, names: list[str]) -> Interactions:
 
 
 def in_classes(table: Interactions, seed: int) -> Interactions:
-    """The same boxes with classes of the dataset."""
     hoi = np.random.default_rng(seed).integers(len(CLASSES), size=len(table))
     return replace(
         table, verbs=CLASSES.verbs, objects=CLASSES.objects, verb=CLASSES.verb[hoi], object=CLASSES.object[hoi]
