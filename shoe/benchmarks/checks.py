@@ -1,8 +1,7 @@
 """Validation of box indices and class IDs in ground truth files of all formats.
 
-Common arguments: ``path`` is the file, and ``field`` the key of the checked value; ``place_of`` is a pair (names of m
-images, ascending (n,) image index of each triplet); ``index`` is the (n,) value of ``field`` of each triplet;
-``counts`` is the (m,) number of boxes per image. Functions raise InputError for the first invalid value.
+``place_of`` is a pair (names of m images, ascending (n,) image index of each triplet), ``index`` the (n,) value of
+``field`` of each triplet, ``counts`` the (m,) number of boxes. InputError is raised for the first invalid value.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -161,9 +161,7 @@ def shortest(
     *,
     image_labels: bool = False,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the fewest protocol names and settings with which :func:`choose` returns the same options.
-
-    Settings are sorted, without defaults; the last of repeated settings counts. Arguments are as in :func:`choose`.
+    """Return the fewest protocol names and settings, sorted, with which :func:`choose` returns the same options.
 
     >>> shortest(["shoe"], ["tau=0.40", "sense=max", "delta=0.5", "tau=0.3"], {})
     (('shoe',), ('sense=max', 'tau=0.3'))

@@ -70,12 +70,10 @@ def sign(
     semantic: SemanticOptions | None = None,
     protocols: Mapping[str, Any] | None = None,
 ) -> Signature:
-    """Return the signature of an evaluation.
+    """Return the signature of an evaluation; ``protocols`` are those of the benchmark, for :meth:`Signature.short`.
 
-    Args:
-        facts: entries for everything besides the options that affects scores: ``GroundTruth.signature_fields()``, the
-            similarity map and its hash, and how predictions were read.
-        protocols: protocols of the benchmark by name, for :meth:`Signature.short`.
+    ``facts`` are entries for everything else that affects scores: ``GroundTruth.signature_fields()``, the name and hash
+    of the similarity map, and how predictions were read.
     """
     items = {"shoe": __version__, **facts}
     for options in (strict, semantic):

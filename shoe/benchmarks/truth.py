@@ -34,9 +34,7 @@ def read_class_split(path: str | Path, classes: HoiClasses) -> ClassSplit:
     """Read a class split from a file of the unseen classes; the split's name is the file name without extension.
 
     The file has one class per line, such as "ride horse", or is JSON with a list ``held_out`` of classes, as written by
-    ``shoe dataset split``.
-
-    Raises InputError for an unknown class, or if no classes or all classes are unseen.
+    ``shoe dataset split``. Raises InputError for an unknown class, or if no classes or all classes are unseen.
     """
     data = read_bytes(path)
     is_json = data.lstrip()[:1] in (b"{", b"[")

@@ -79,10 +79,9 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
     """Return all known numberings of the objects, verbs or interactions of a dataset by name, the dataset's own first.
 
     A name consists of an order of the labels and the ID of the first label: "alphabetical-0", or "alphabetical-minus-1"
-    if the first ID is -1. The order "actions" is the dataset's order of verbs, without no_interaction; for V-COCO, its
-    order of actions, without roles. "evaluated" are only the evaluated interactions. no_interaction follows "actions"
-    from 0 and precedes "actions" from 1. "coco-ids" are COCO's category IDs, "coco-ids-plus-1" and "coco-ids-minus-1"
-    the IDs one higher and one lower.
+    if the first ID is -1. The order "actions" is the dataset's order of verbs, without no_interaction, which follows
+    IDs from 0 and precedes IDs from 1; for V-COCO, its order of actions, without roles. "evaluated" are only the
+    evaluated interactions. "coco-ids" are COCO's category IDs, "coco-ids-plus-1" are one higher.
     """
     classes, names, own = dataset.classes, labels(dataset, part), own_name(dataset, part)
     by_role = part == VERBS and len(dataset.actions) > 0
@@ -204,18 +203,13 @@ def hoi_classes_of(table: Interactions, classes: HoiClasses, path: str | Path, n
 
 # The check compares predictions with the annotated pairs whose boxes both overlap theirs: the annotation tells what the
 # label should be. It reports but never changes a numbering.
-_IMAGES, _OF_IMAGE = 2000, 6
-_HIT = 0.5
-_FEWEST = 16
-# Another order changes many IDs. A few IDs can also be those of similar labels that a model confuses, as sit_at and
-# sit_on.
+_IMAGES, _OF_IMAGE, _HIT, _FEWEST = 2000, 6, 0.5, 16
+# Another order changes many IDs. A few IDs can also be those of similar labels that a model confuses: sit_at, sit_on.
 _FEWEST_IDS, _PART_OF_IDS = 3, 0.25
 # Another numbering is "far better" if it leads by _MARGIN, by three standard deviations of a fraction of n, at most
 # 0.5 / sqrt(n), and by the factor _FACTOR. Or of predictions that agree with no annotation, it explains far more than
 # chance: other numberings explain at most 0.06 for weak detectors.
-_MARGIN, _DEVIATIONS, _FACTOR = 0.1, 3, 2
-_MOST_OF_REST = 0.1
-_NEXT_TO_NONE = 0.05
+_MARGIN, _DEVIATIONS, _FACTOR, _MOST_OF_REST, _NEXT_TO_NONE = 0.1, 3, 2, 0.1, 0.05
 # The better numbering is that of the whole file if at least this fraction of the IDs agree with it more often than with
 # the applied numbering, among IDs for which the difference is more than a standard deviation.
 _MOST_IDS = 0.7
@@ -350,8 +344,8 @@ def _compare_numberings(
 def _learned_order(image: Ints, predicted: Indices, expected: Indices) -> Indices:
     """Return the (n,) label of each prediction under the best-fitting order of labels, learned from other images.
 
-    In an order, each ID has a different label; in errors of a model, one frequent label often replaces several rare
-    labels. The images are divided into five parts, and the order for a part is learned from the other four parts.
+    In an order, each ID has a different label; in errors of a model, one frequent label often replaces rare labels. The
+    images are divided into five parts, and the order for a part is learned from the other four parts.
     """
     from scipy.optimize import linear_sum_assignment
 

@@ -43,8 +43,7 @@ from shoe.predictions.source import Sizes, Source, collection_paused, open_sourc
 from shoe.predictions.table import to_table
 
 NO_VERB = ""  # verb of all rows in a table of pairs
-_PAIRS = "box_pairs"
-_VERBS = "verb_scores"
+_PAIRS, _VERBS = "box_pairs", "verb_scores"
 
 
 class _Pair(Struct, gc=False, forbid_unknown_fields=True):

@@ -35,10 +35,7 @@ Sizes = Mapping[str, tuple[int, int]]
 T = TypeVar("T")
 PREDICT_PREFIX = b'{"format":"shoe predictions",'
 """First bytes of a file of ``shoe predict``: JSON Lines whose first line describes how predictions were made."""
-_BOM = b"\xef\xbb\xbf"
-_ZIP = b"PK"
-_BREAK = ord("\n")
-_BOM_16 = (b"\xff\xfe", b"\xfe\xff")
+_BOM, _BOM_16, _ZIP = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff"), b"PK"
 _HEAD = 1 << 16  # bytes of a JSON list or JSON Lines from which the format is recognised
 _GAP = re.compile(r"[\s,]*")
 _IMAGE_KEYS = ("filename", "file_name", "image_id")
@@ -246,21 +243,18 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
     data = b"" if zipped else read_bytes(path)
     source.data = data.removeprefix(_BOM)
     is_zip = zipped or data.startswith(_ZIP)
+    start = source.data[:64].lstrip()
     if is_zip and WORKBOOK in source.members:
         source.document, source.lines = read_xlsx(path, data)
-        return source
-    if JSON_LOG.match(source.data) or (is_zip and (source.path.suffix == ".eval" or LOG_START in source.members)):
+    elif JSON_LOG.match(source.data) or (is_zip and (source.path.suffix == ".eval" or LOG_START in source.members)):
         source.document, unanswered = read_log(source.path, source.data)
         source.notes.add("unanswered", count=unanswered)
-        return source
-    if is_zip:
+    elif is_zip:
         _refuse_other_zip(source)
         source.kind = "npz"
-        return source
-    start = source.data[:64].lstrip()
-    if not start and not source.data.strip():
+    elif not start and not source.data.strip():
         raise InputError(path, found="an empty file", expected="predictions")
-    if data.startswith(b"PAR1"):
+    elif data.startswith(b"PAR1"):
         source.kind = "parquet"
     elif is_matlab(data):
         source.kind = "matlab"
@@ -342,7 +336,7 @@ def _line_numbers(data: bytes) -> Sequence[int] | None:
     except InputError:
         return None
     content = np.frombuffer(data, np.uint8)
-    starts = np.flatnonzero(content == _BREAK)[: -1 if data.endswith(b"\n") else None] + 1
+    starts = np.flatnonzero(content == ord("\n"))[: -1 if data.endswith(b"\n") else None] + 1
     if data[:1] == b"{" and bool((content[starts] == data[0]).all()):  # no line is empty
         return range(1, len(starts) + 2)
     return [number for number, line in enumerate(data.split(b"\n"), 1) if line and not line.isspace()]

@@ -179,10 +179,8 @@ def _area_hint(boxes: Floats, conventions: Conventions) -> str:
     return f"; all have an area as {' or as '.join(names)}: set the convention with {flag('boxes')}" if names else ""
 
 
-_LONGEST_WORD = 200
+_LONGEST_WORD, _LONGEST_NAME = 200, 1000
 _NUMBER = re.compile(r"\s*[+-]?\d+(?:\.\d*)?\s*")
-_LONGEST_NAME = 1000
-_OPPOSITE = [2, 3, 0, 1]
 _SURE = 40  # minimum number of boxes for which a property of all boxes is not taken for chance
 
 
@@ -295,10 +293,7 @@ def _one_verb_per_row(rows: Rows, source: Source, conventions: Conventions) -> t
 
 
 def _without_sizeless(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
-    """Return rows and conventions without the triplets whose boxes need an unknown image size.
-
-    Raises InputError if no triplet is left, or if no sizes were given.
-    """
+    """Return rows and conventions without triplets whose image size is needed and unknown; InputError if all are."""
     known, roles = np.asarray((np.asarray(rows.sizes) > 0).all(axis=1)), rows.detected
     image = rows.image if roles is None or len(rows.image) else roles.image
     unknown = conventions.need_sizes(len(image)) & ~known[image]
@@ -326,7 +321,7 @@ def _in_pixels(rows: Rows, source: Source, conventions: Conventions) -> Rows:
     roles = rows.detected and _roles_in_pixels(rows.detected, source, conventions.kinds[0], np.asarray(rows.sizes))
     if 2 * len(human) >= _SURE and all((each[:, 2:] < each[:, :2]).all() for each in (human, target)):
         source.notes.add("reversed")
-        human, target = human[:, _OPPOSITE], target[:, _OPPOSITE]
+        human, target = human[:, [2, 3, 0, 1]], target[:, [2, 3, 0, 1]]
     return replace(rows, human_boxes=human, object_boxes=target, coordinates=conventions.coordinates, detected=roles)
 
 

@@ -37,10 +37,9 @@ def _write(tmp_path: Path, *images: dict[str, Any]) -> Path:
 
 def test_one_image_one_hoi_one_box(tmp_path: Path) -> None:
     truth = read_truth_file(_write(tmp_path, _image(_hoi())))
-    table = truth.interactions
-    boxes = table.human_boxes.tolist(), table.object_boxes.tolist()
+    columns = (truth.interactions.human_boxes, truth.interactions.object_boxes, truth.interactions.sizes)
     assert [truth.classes.labels[k] for k in truth.hoi] == ["ride horse"]
-    assert (*boxes, table.sizes.tolist()) == ([[1, 2, 30, 40]], [[5, 6, 70, 80]], [[640, 480]])
+    assert [column.tolist() for column in columns] == [[[1, 2, 30, 40]], [[5, 6, 70, 80]], [[640, 480]]]
 
 
 def test_a_row_of_connection_is_a_triplet(tmp_path: Path) -> None:

@@ -49,18 +49,16 @@ def test_images_without_triplets_stay_listed() -> None:
 
 
 def test_all_forms_give_the_same_table(tmp_path: Path) -> None:
-    truth = read_truth_file(INSTANCES)
-    ppdm = read_truth_file(PPDM)
+    truth, ppdm = read_truth_file(INSTANCES), read_truth_file(PPDM)
     assert same_but_for_sizes(truth, ppdm)
     assert not ppdm.interactions.sizes.any()
     mat = read_truth_file(write_mat(tmp_path / "anno_bbox.mat", bbox_test=as_bbox(parsed(INSTANCES))))
-    assert mat.interactions.equals(truth.interactions)
     write_native(truth.interactions, tmp_path / "truth.npz")
     native = read_truth_file(tmp_path / "truth.npz")
-    assert native.interactions.equals(truth.interactions)
-    assert {t.split for t in (truth, ppdm, mat, native)} == {"test2015/part"}
+    assert [each.interactions.equals(truth.interactions) for each in (mat, native)] == [True, True]
     formats = ["hicodet instances JSON", "PPDM/QPIC JSON", "official anno_bbox.mat", "native table"]
-    assert [t.format for t in (truth, ppdm, mat, native)] == formats
+    both = [(each.format, each.split) for each in (truth, ppdm, mat, native)]
+    assert both == [(name, "test2015/part") for name in formats]
 
 
 def test_training_forms_agree_but_for_where_they_start_counting(tmp_path: Path) -> None:
@@ -75,10 +73,9 @@ def test_training_forms_agree_but_for_where_they_start_counting(tmp_path: Path) 
 
 
 def test_a_gzipped_file_is_read_like_a_plain_one(tmp_path: Path) -> None:
-    (tmp_path / "truth.json.gz").write_bytes(gzip.compress(PPDM.read_bytes()))
-    (tmp_path / "packed.json").write_bytes(gzip.compress(INSTANCES.read_bytes()))
-    assert read_truth_file(tmp_path / "truth.json.gz").interactions.equals(read_truth_file(PPDM).interactions)
-    assert read_truth_file(tmp_path / "packed.json").interactions.equals(read_truth_file(INSTANCES).interactions)
+    for name, plain in (("truth.json.gz", PPDM), ("packed.json", INSTANCES)):
+        (tmp_path / name).write_bytes(gzip.compress(plain.read_bytes()))
+        assert read_truth_file(tmp_path / name).interactions.equals(read_truth_file(plain).interactions)
 
 
 def test_a_file_of_both_kinds_of_image_has_the_frame_of_each_and_its_own_name() -> None:
@@ -125,15 +122,14 @@ def test_a_class_table_of_the_users_takes_the_place_of_the_datasets(tmp_path: Pa
 
 
 def test_a_native_table_in_other_words_is_refused_with_the_nearest_one(tmp_path: Path) -> None:
-    write_native(one_triplet(verbs=["riding"]), tmp_path / "t.npz")
-    with pytest.raises(InputError, match=mentions("image 'a.jpg': triplet 1:", "verb: … 'riding' … 117 verbs")):
-        read_truth_file(tmp_path / "t.npz")
-    write_native(one_triplet(objects=["Horse"]), tmp_path / "t.npz")
-    with pytest.raises(InputError, match=mentions("object: … 'Horse' … horse?")):
-        read_truth_file(tmp_path / "t.npz")
-    write_native(one_triplet(objects=["toaster"]), tmp_path / "t.npz")
-    with pytest.raises(InputError, match=mentions("'ride' … 'toaster'", "600 classes … hico-det")):
-        read_truth_file(tmp_path / "t.npz")
+    for part, word, values in (
+        ("verbs", "riding", "image 'a.jpg': triplet 1: … verb: … 'riding' … 117 verbs"),
+        ("objects", "Horse", "object: … 'Horse' … horse?"),
+        ("objects", "toaster", "'ride' … 'toaster' … 600 classes … hico-det"),
+    ):
+        write_native(one_triplet(**{part: [word]}), tmp_path / "t.npz")
+        with pytest.raises(InputError, match=mentions(values)):
+            read_truth_file(tmp_path / "t.npz")
     write_native(one_triplet(verbs=["ride", "levitate"], images=["a.jpg", "b.jpg"]), tmp_path / "words.npz")
     truth = read_truth_file(tmp_path / "words.npz")
     assert truth.classes.labels[truth.hoi[0]] == "ride horse"

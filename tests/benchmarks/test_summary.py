@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from shoe.benchmarks import benchmark
-from shoe.benchmarks.summary import Counted, compare_with_published, statistics, summary
+from shoe.benchmarks.summary import Counted, Differs, compare_with_published, statistics, summary
 from shoe.benchmarks.truth import read_truth_file
 from tests.benchmarks.samples import INSTANCES, PPDM_MIXED, parsed, read
 
@@ -55,16 +55,12 @@ def test_statistics_count_every_triplet_once() -> None:
 def test_a_split_is_known_by_its_size_when_its_name_says_nothing() -> None:
     counts = {"images": 7656, "empty_images": 0, "triplets": 14811, "classes": 60}
     hico_det = benchmark("hico-det")
-    found = compare_with_published(hico_det, "my_copy", counts)
+    found, other = (compare_with_published(hico_det, name, counts) for name in ("my_copy", "test_hico_sg1"))
     assert found is not None
     assert (found.split, found.matches, found.differs) == ("test_hico_sg2", True, {})
     assert compare_with_published(hico_det, "my_copy", counts | {"triplets": 14810}) is None
-    other = compare_with_published(hico_det, "test_hico_sg1", counts)
     assert other is not None
-    assert other.to_dict()["differs"] == {
-        "images": {"found": 7656, "published": 8515},
-        "triplets": {"found": 14811, "published": 14475},
-    }
+    assert other.differs == {"images": Differs(7656, 8515), "triplets": Differs(14811, 14475)}
 
 
 @pytest.mark.real_data

@@ -115,6 +115,9 @@ def test_fields_may_be_absent(tmp_path: Path) -> None:
     assert bare.table.score.tolist() == [1.0, 1.0, 1.0]
     one = read(tmp_path, without("o_score"))
     assert (one.detected, one.table.score.tolist()) == (True, [0.9, 0.9, 0.9])
+    for document in ([], [{"filename": NAMES[0], "box_pairs": []}]):
+        pairs = read(tmp_path, document)
+        assert (len(pairs.table), pairs.verb_scores) == (0, None)
 
 
 @pytest.mark.parametrize(
@@ -123,12 +126,6 @@ def test_fields_may_be_absent(tmp_path: Path) -> None:
 )
 def test_the_score_as_given_comes_before_the_best_verb(tmp_path: Path, fields: dict[str, Any], score: float) -> None:
     assert read(tmp_path, records(lambda pair: pair | fields)).interaction == pytest.approx([score] * 3)
-
-
-@pytest.mark.parametrize("document", [[], [{"filename": NAMES[0], "box_pairs": []}]])
-def test_no_pairs(tmp_path: Path, document: Any) -> None:
-    pairs = read(tmp_path, document)
-    assert (len(pairs.table), pairs.verb_scores) == (0, None)
 
 
 def test_another_box_convention(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
         expected = f"{stated[row]}, which is {words}" if stated[row] else f"the ID of a class; {words} is not a class"
         raise InputError(path, record=record, field="hoi_category_id", found=found, expected=expected)
     return Rows(
-        images=[name for name, good in zip(images, usable, strict=True) if good],
+        images=[images[i] for i in np.flatnonzero(usable)],
         image=(np.cumsum(usable) - 1)[image],
         human_boxes=corners[first + human],
         object_boxes=corners[first + target],
@@ -162,7 +162,7 @@ def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
         verb=verb,
         object=object_,
         coordinates=_coordinates(images)[usable],
-        left_out=tuple(name for name, good in zip(images, usable, strict=True) if not good),
+        left_out=tuple(images[i] for i in np.flatnonzero(~usable)),
     )
 
 
@@ -179,8 +179,7 @@ def write_ppdm(table: Interactions, path: str | Path, benchmark: Benchmark) -> N
 
 
 def _coordinates(images: Sequence[str]) -> NDArray[np.uint8]:
-    is_test = np.array([_TEST in name for name in images], bool)
-    return np.where(is_test, Coordinates.PIXELS_1, Coordinates.PIXELS_0).astype(np.uint8)
+    return np.array([Coordinates.PIXELS_1 if _TEST in name else Coordinates.PIXELS_0 for name in images], np.uint8)
 
 
 PPDM_FORMAT = TruthFormat(
@@ -251,8 +250,7 @@ def _unpacked(data: bytes) -> bytes:
         return data
     with suppress(tarfile.TarError, EOFError, OSError, ValueError), tarfile.open(fileobj=io.BytesIO(data)) as archive:
         for member in archive:
-            content = archive.extractfile(member) if member.name.endswith(".json") else None
-            if content is not None:
+            if member.name.endswith(".json") and (content := archive.extractfile(member)):
                 return content.read()
     return data
 

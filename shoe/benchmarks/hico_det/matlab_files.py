@@ -22,7 +22,6 @@ from shoe.core.io.files import read_bytes
 from shoe.core.io.matlab import is_matlab, load_matlab, matrix, number, records, text, whole_number
 
 _VARIABLES = {"test2015": "bbox_test", "train2015": "bbox_train"}
-_CORNERS = ("x1", "y1", "x2", "y2")
 _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
 
 
@@ -35,8 +34,7 @@ def read_bbox_mat(path: str | Path, data: bytes, benchmark: Benchmark, split: st
     numbering = benchmark.classes
     variables = load_matlab(path, data, list(_VARIABLES.values()))
     if not variables:
-        expected = "bbox_test or bbox_train, as in anno_bbox.mat"
-        raise InputError(path, found="no such variable", expected=expected)
+        raise InputError(path, found="no such variable", expected="bbox_test or bbox_train, as in anno_bbox.mat")
     splits = [name for name, variable in _VARIABLES.items() if variable in variables]
     chosen = split or splits[0]
     if chosen not in splits:
@@ -109,7 +107,8 @@ def _triplets(path: str | Path, image: str, entry: Any, classes: int, *, is_test
 
 
 def _boxes(value: Any) -> NDArray[np.float64]:
-    return np.array([[number(box[c]) for c in _CORNERS] for box in records(value)], np.float64).reshape(-1, 4)
+    corners = [[number(box[name]) for name in ("x1", "y1", "x2", "y2")] for box in records(value)]
+    return np.array(corners, np.float64).reshape(-1, 4)
 
 
 FORMAT = TruthFormat("official anno_bbox.mat", "anno_bbox.mat", is_matlab, read_bbox_mat)
@@ -126,10 +125,7 @@ _SPLITS = ("test", "train")
 def read_image_labels(
     path: str | Path, images: Sequence[str], classes: HoiClasses, benchmark: Benchmark
 ) -> NDArray[np.int8]:
-    """Return the (K, m) ``ImageLabel`` of K classes in m images; ``benchmark`` has the class order of the file.
-
-    NaN in the file means UNKNOWN. Raises InputError if the file is damaged, or lacks one of the images or classes.
-    """
+    """Return the (K, m) ``ImageLabel`` of K classes in m images; ``benchmark`` has the class order of the file."""
     numbering = benchmark.classes
     data = read_bytes(path)
     if not is_matlab(data):

@@ -135,8 +135,6 @@ def image_name(value: object) -> str:
 
     >>> image_name("images_512/wrapping_1.jpg"), image_name(7)
     ('wrapping_1.jpg', '7')
-
-    Raises ValueError for other values.
     """
     return str(value) if type(value) is int and value >= 0 else plain_image_name(value)
 

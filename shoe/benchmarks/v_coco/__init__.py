@@ -54,12 +54,10 @@ _NAME = re.compile(r"(?:COCO_(?:train|val)2014_)?(\d{1,12})(?:\.jpg)?")
 
 
 def image_name(value: object) -> str:
-    """Return COCO's 2017 file name of an image, given its ID or its 2014 or 2017 name; other names without folders.
+    """Return COCO's 2017 file name of an image, given its ID or 2014 or 2017 name; other names without folders.
 
     >>> image_name(294), image_name("images/COCO_val2014_000000000294.jpg")
     ('000000000294.jpg', '000000000294.jpg')
-
-    Raises ValueError for other values.
     """
     if type(value) is int and 0 < value < 10**12:
         return f"{value:012d}.jpg"

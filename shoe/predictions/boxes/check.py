@@ -55,28 +55,21 @@ _SCALES = tuple(
 )
 ORDERS = ("", "swapped")
 _LAYOUTS = tuple(LAYOUTS)
-_SCREENED_EVERY = 8
-_FINALISTS = 6
-_BEST_OF_IMAGE = 6
-_HIT = 0.5
+_SCREENED_EVERY, _FINALISTS, _BEST_OF_IMAGE, _HIT = 8, 6, 6, 0.5
 # Another convention is "far better" if its hit rate exceeds those of the applied convention and of chance by _MARGIN
 # and by the factor _FACTOR. Its mean IoU must also lead by _MARGIN: boxes of half the size hit nothing, but under a
 # convention that stretches them from the corner a third of them hits. With few boxes some convention fits many by
 # chance; the standard deviation of a fraction of n boxes is at most 0.5 / sqrt(n).
-_MARGIN = 0.2
-_FACTOR = 1.5
+_MARGIN, _FACTOR, _DEVIATIONS = 0.2, 1.5, 3
 _FEWEST = 16  # with ten boxes, some convention fits by chance in 2 of 144 random scenes
 _OF_IMAGE = 4
-_DEVIATIONS = 3
 # If the mean IoU under the other convention is at least _CLOSE, a lead of _CLOSE_MARGIN suffices: boxes of a padded
-# image that are read without padding still hit more often than not.
-_CLOSE, _CLOSE_MARGIN = 0.55, 0.1
-# Conventions with the same layout and order differ only in scale: the same boxes are compared, so less is by chance.
-_SCALE_MARGIN = 0.03
+# image that are read without padding still hit more often than not. Conventions with the same layout and order need
+# only a lead of _SCALE_MARGIN: the same boxes are compared, so less is by chance.
+_CLOSE, _CLOSE_MARGIN, _SCALE_MARGIN = 0.55, 0.1, 0.03
 # Mean IoUs of n boxes tie if they differ by less than _TIE / sqrt(n); the more common convention wins a tie.
-_TIE = 0.08
+_TIE, _SCREENED_TIE = 0.08, 0.02
 _FITTINGS = 3  # each fit finds more of the annotated boxes that the next fit needs
-_SCREENED_TIE = 0.02
 # Images with a mean IoU below _MISSED may have another convention than the rest: this is reported if at least
 # _NEARLY_ALL of the hit rate of the other images is reached under that convention.
 _MISSED, _NEARLY_ALL = 0.3, 0.5
@@ -294,9 +287,8 @@ class Group:
 
     def _overlap_with(self, annotated: AnnotatedBoxes, convention: Convention) -> Floats:
         """Return the (n,) best IoU of each box, read under a convention, with annotated boxes of its image."""
-        numbers = self._numbers
-        kind = 1 - numbers.kind if convention.order else numbers.kind
-        return np.asarray(annotated.best(numbers.image, kind, self._read(convention)[:, None])[0])
+        kind = 1 - self._numbers.kind if convention.order else self._numbers.kind
+        return np.asarray(annotated.best(self._numbers.image, kind, self._read(convention)[:, None])[0])
 
     def _fit_of(self, convention: Convention) -> Fit:
         return _fit(convention, self._overlap_with(self._annotated, convention))
@@ -418,9 +410,7 @@ def _fit(convention: Convention, overlap: Floats) -> Fit:
 
 # The check converts the boxes of a sample of images back to the numbers of their file, converts these under every known
 # convention, and compares them with the annotated boxes of the same images. It reports but never changes a convention.
-_IMAGES = 200
-_WORTH_SAYING = 0.05
-_NEXT_TO_NONE, _ENOUGH = 0.05, 10
+_IMAGES, _WORTH_SAYING, _NEXT_TO_NONE, _ENOUGH = 200, 0.05, 0.05, 10
 # Boxes that belong to other images overlap annotated boxes only by chance. So do boxes that are equal in all images,
 # but these have a high chance, and may be right.
 _OF_CHANCE, _SAME_EVERYWHERE = 2, 0.15

@@ -74,11 +74,13 @@ def rows_of_classes(
     """
     fractions = (abs(boxes - 0.5) <= 0.5).all(axis=0) & ((boxes != np.trunc(boxes)).sum(axis=0) > len(boxes) / 2)
     if len(boxes) >= _FEWEST and fractions.sum() == 1 and (abs(score - 0.5) > 0.5).mean() > 0.5:
-        number = int(np.argmax(fractions))
-        field = f"{'object' if number > 3 else 'human'} box, number {number % 4 + 1}"
+        box, number = divmod(int(np.argmax(fractions)), 4)
+        field, found = (
+            f"{('human', 'object')[box]} box, number {number + 1}",
+            "fractions from 0 to 1, but scores that are no fractions",
+        )
         hint = "perhaps the score is at another place in the rows of the file"
-        raise InputError(source.path, field=field, found="fractions from 0 to 1, but scores that are no fractions",
-                         expected="a coordinate like the others", hint=hint)  # fmt: skip
+        raise InputError(source.path, field=field, found=found, expected="a coordinate like the others", hint=hint)
     words = source.benchmark.classes.columns_of(hoi)
     return Rows(images=images, image=image, human_boxes=boxes[:, :4], object_boxes=boxes[:, 4:], **words, score=score)
 
@@ -138,11 +140,7 @@ def read_mllms(source: Source) -> Rows:
 
 
 def write_mllms(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write predictions in the format of mllms-zs-hoi.
-
-    The format stores image names without ".jpg". Raises InputError for a triplet that is no HOI class, and for an image
-    name that readers could not restore.
-    """
+    """Write mllms-zs-hoi's format; InputError for a triplet that is no class, or a name not restored by ".jpg"."""
     hoi = (hoi_classes_of(table, benchmark.classes, path, "mllms") + 1).tolist()
     humans, objects, scores = table.human_boxes.tolist(), table.object_boxes.tolist(), table.score.tolist()
     document: dict[str, list[dict[str, Any]]] = {}
@@ -159,9 +157,7 @@ def write_mllms(table: Interactions, path: str | Path, benchmark: Benchmark) -> 
 
 # THID and INP-CC: HOI classes count from 0. ``preds.pkl`` has parallel lists of scores, box pairs and image numbers per
 # class. "thid-images" is the input of the evaluators: ``{image: [[class, score, 4 human and 4 object coordinates]]}``.
-_PARTS = ("keys", "scores", "boxes")
-_NUMBERS = 10
-_LARGEST_ID = 1 << 31
+_PARTS, _NUMBERS, _LARGEST_ID = ("keys", "scores", "boxes"), 10, 1 << 31
 _ROW = Meta(extra={"item": "row"})
 _BOXES = Annotated[
     tuple[float, float, float, float, float, float, float, float],

@@ -1,10 +1,9 @@
 """Flat columns: one row per triplet, as CSV, JSON Lines or Parquet.
 
-Columns are image, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2, verb and object. Names of the same meaning are read too, such
-as file_name, person_xmin, action and object_class. Optional columns are score (or a name in ``SCORE_NAMES``), and width
-and height of the image; their values may be missing in a row (no key, null, or an empty field). Rows with a no in a
-yes/no column such as "present" are left out. Other columns are ignored, and the notes list them. An image without
-triplets has one row with only the image (and its size).
+Columns are image, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2, verb and object, or names of the same meaning, such as
+person_xmin. Optional columns are score (or a name in ``SCORE_NAMES``), and width and height of the image; their values
+may be missing in a row. Rows with a no in a yes/no column such as "present" are left out. The notes list other columns.
+An image without triplets has one row with only the image (and its size).
 """
 
 import csv

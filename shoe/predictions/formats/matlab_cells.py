@@ -1,9 +1,8 @@
 """The official Matlab format: ``all_boxes`` has a cell per class and image, n rows with two boxes and a score.
 
-The format is one file with all classes, or a folder with one file per object (HICO-DET: 80, in COCO's order). Boxes are
-pixel indices from 0; the official script adds 1 to each number. The structure follows HICO-DET's ``eval_one.m``. The
-files do not name the images: if there are as many columns as test images, the columns are the test images in the order
-of the official list.
+The format is one file with all classes, or a folder with one file per object (HICO-DET: 80, in COCO's order), as in
+HICO-DET's ``eval_one.m``. Boxes are pixel indices from 0; the official script adds 1 to each number. The files do not
+name the images: as many columns as test images are the test images in the order of the official list.
 """
 
 import re

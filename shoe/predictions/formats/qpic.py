@@ -247,11 +247,9 @@ def read_action_scores(
 ) -> Floats | None:
     """Read the field ``action_score`` of each triplet in a file of QPIC, CDN, GEN-VLKT or PPDM.
 
-    ``action_score`` is the score of the verb *given the boxes*, without detection scores. Returns (n,) scores
-    in the row order of ``read_predictions``; None for another format or a file without such scores. ``kept`` is
-    :attr:`shoe.ReadNotes.kept` of the file, the mask of rows to return; a mask of another length is ignored.
-
-    Raises InputError if some triplets have no score, or a score is not finite.
+    ``action_score`` is the score of the verb *given the boxes*, without detection scores. Returns (n,) scores in the
+    row order of ``read_predictions``; None for another format or a file without such scores. ``kept`` is
+    :attr:`shoe.ReadNotes.kept` of the file, the mask of rows to return. Raises InputError if only some have a score.
     """
     if Path(path).is_dir() or b"action_score" not in read_bytes(path):
         return None

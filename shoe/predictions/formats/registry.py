@@ -94,18 +94,15 @@ FORMATS = {
 NATIVE = "native"
 _WRITTEN = sorted([NATIVE, *(known.name for known in FORMATS.values() if known.write is not None)])
 
-_WORD = re.compile(r"[\w-]+")
 _SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}
 _VLM = ("image", "human_box", "object_box")
-_MIN_SIMILARITY = 0.75
-_MOST_SHOWN = 8
-_LOOKED_AT = 100
+_MIN_SIMILARITY, _MOST_SHOWN, _LOOKED_AT = 0.75, 8, 100
 
 
 def format_named(name: str) -> Format:
     """Return a format by name. Raises OptionError for an unknown name."""
     if name not in FORMATS:
-        known = [each for each in FORMATS.values() if name.lower() in _WORD.findall(each.description.lower())]
+        known = [each for each in FORMATS.values() if name.lower() in re.findall(r"[\w-]+", each.description.lower())]
         if known and not closest_names(name.lower(), FORMATS):
             described = " or ".join(f"{each.name} ({each.description})" for each in known)
             raise OptionError(f"unknown format {quote(name)}; did you mean {described}?")
