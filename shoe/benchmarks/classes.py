@@ -250,10 +250,7 @@ class ClassSplit:
         return digest.hexdigest()[:8]
 
     def within(self, own: HoiClasses, classes: HoiClasses) -> ClassSplit:
-        """Convert this split, which is defined on the class table ``own``, to a split of the class table ``classes``.
-
-        Classes are matched by label. A class that is not in ``own`` is in no part.
-        """
+        """Convert this split of the class table ``own`` to one of ``classes``; a class not in ``own`` is in no part."""
         if own is classes:
             return self
         rows = positions(classes.labels, own.labels)

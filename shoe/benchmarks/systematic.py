@@ -135,10 +135,7 @@ class Combinations:
 
     @classmethod
     def from_table(cls, table: Interactions, order: NDArray[np.integer] | None = None) -> Combinations:
-        """Return the combinations that occur in a table with V verbs and O objects, sorted by ``order``.
-
-        ``order`` is a (V, O) array of distinct sort keys. By default, combinations are sorted by object, then verb.
-        """
+        """Return the combinations in a table, sorted by the (V, O) keys ``order``; by default by object, then verb."""
         usual = np.arange(len(table.verbs) * len(table.objects)).reshape(len(table.objects), -1).T
         key = (usual if order is None else order)[table.verb, table.object]
         _, first, row = np.unique(key, return_index=True, return_inverse=True)
@@ -171,10 +168,7 @@ class CombinationSampler:
     def __init__(
         self, table: Interactions, combinations: Combinations, rules: SplitRules, similar: Floats | None
     ) -> None:
-        """Prepare the sampler; ``similar``, (C, C) symmetric similarities, is only needed for rules about similarity.
-
-        Raises OptionError if no sample can satisfy the rules.
-        """
+        """Prepare the sampler; rules about similarity need (C, C) ``similar``. OptionError for impossible rules."""
         self._rules, self._similar = rules, similar
         count = len(combinations)
         image, row = np.divmod(np.unique(table.image * np.int64(count) + combinations.row), max(count, 1))

@@ -43,12 +43,9 @@ LAYOUTS = ("xywh", "cxcywh", "yxyx")  # box layouts that a key may name, as in b
 
 
 class Meaning(NamedTuple):
-    """Meaning of a key.
+    """Meaning of a key: its side ("human", "subject", "object" or ""), and its part, a key of :data:`PARTS` or "".
 
-    Attributes:
-        side: "human", "subject", "object", or "" if the key names none.
-        part: kind of value, such as "box" or "verb" (keys of :data:`PARTS`); "" if unknown.
-        words: words of the key in lower case.
+    ``words`` are the words of the key in lower case.
     """
 
     side: str
@@ -87,10 +84,7 @@ STANDARD_KEYS = ("image", "human_box", "object_box", "verb", "object", "phrase",
 
 
 def role(key: str) -> str | None:
-    """Return "human_box", "object_box" or "box" for a box key; for other keys, the kind of value, or else the side.
-
-    For a key with neither, return the key itself if it is in STANDARD_KEYS, else None.
-    """
+    """Return "human_box", "object_box" or "box" for a box key; else the part, the side, the standard key, or None."""
     info = meaning(key)
     if info.part == "box":
         return "object_box" if info.side == "object" else "human_box" if info.side else "box"
@@ -256,8 +250,8 @@ def meaning_of_kind(key: object) -> Meaning:
 def superseded(keys: tuple[object, ...]) -> frozenset[object]:
     """Return the keys of a record that another key replaces, such as "gt_verb" beside "pred_verb".
 
-    If several keys are for the same word, score or box, a key that names a prediction replaces all other keys. Without
-    such a key, keys that name the ground truth or the question are replaced, if any other key is left.
+    Of several keys for the same word, score or box, a key that names a prediction replaces all others; without such a
+    key, keys that name the ground truth or the question are replaced, if any other key is left.
 
     >>> superseded(("verb", "pred_verb", "object")), superseded(("true_verb", "action", "object"))
     (frozenset({'verb'}), frozenset({'true_verb'}))

@@ -11,8 +11,7 @@ per image:
 ``o_label`` is an object index (HICO-DET: in COCO's order, from 0), or a word. The other fields are optional; a field
 must occur in all pairs or in none:
 
-- ``h_score``, ``o_score``: scores of the two detections. The pair gets the lower score, because a detector with a
-  threshold keeps a pair if both boxes pass it.
+- ``h_score``, ``o_score``: scores of the two detections. The pair gets the lower one: both boxes pass a threshold.
 - ``verb_scores``: probability of each verb *given the boxes*, without detection scores: a list of all verbs of the
   benchmark in the order of their IDs, or an object with some verbs as keys.
 - ``hoi_score_inter``: the highest score of all verbs except no_interaction; computed from ``verb_scores`` if absent.
@@ -97,11 +96,7 @@ def read_pairs(
 ) -> Pairs:
     """Read human-object pairs with boxes and scores from a file in (extended) Diag-HOI format.
 
-    Arguments are as in :func:`shoe.read_predictions`.
-
-    Raises:
-        InputError: naming the image, pair and field that break the format.
-        OptionError: for an unknown convention or benchmark.
+    Arguments and errors are as in :func:`shoe.read_predictions`.
     """
     convention = Convention() if boxes is None else parse_convention(boxes)
     with collection_paused():

@@ -46,10 +46,9 @@ def roles_of_triplets(table: Interactions, benchmark: Benchmark, stated: Ints | 
 
 
 def best_triplets(roles: RolePredictions, benchmark: Benchmark) -> Interactions:
-    """Return a triplet for each person box, for checks of boxes and verbs: its highest-scored action with an object.
+    """Return a triplet for each person box with an object, for checks of boxes and verbs: its highest-scored action.
 
-    Person boxes without such an action are left out. The object label of all triplets is "". If an action has two
-    roles, only the role that most objects have is used.
+    The object label is "". If an action has two roles, only the role that most objects have is used.
     """
     actions = benchmark.actions
     action = np.array([number for number, _ in actions.entries], np.int32)

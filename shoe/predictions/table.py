@@ -326,10 +326,7 @@ def _in_pixels(rows: Rows, source: Source, conventions: Conventions) -> Rows:
 
 
 def _roles_in_pixels(roles: RolePredictions, source: Source, kind: Convention, sizes: Floats) -> RolePredictions:
-    """Return the predictions by person with person boxes and role boxes, except placeholders for no box, in pixels.
-
-    Raises InputError if the convention exchanges human and object box, and a person box has several role boxes.
-    """
+    """Return the predictions by person with boxes in pixels; InputError if "swapped" and a person has several boxes."""
     if not kind.needs_sizes and kind.layout == "xyxy" and not kind.order:
         return roles
     count, sizes, target = roles.role.shape[1], sizes[roles.image], roles.boxes[roles.role]

@@ -19,8 +19,9 @@ def table_of(scenes: list[Scene]) -> Interactions:
     image = np.repeat(np.arange(len(scenes)), [len(scene) for scene in scenes])
     pairs = np.array([pair for scene in scenes for pair in scene], np.int64).reshape(-1, 2)
     boxes = np.tile([0.0, 0.0, 9.0, 9.0], (len(pairs), 1))
-    columns = {"image": image, "human_boxes": boxes, "object_boxes": boxes, "verb": pairs[:, 1], "object": pairs[:, 0]}
-    return Interactions.from_columns(images=[f"{i}.jpg" for i in range(len(scenes))], **columns, **_WORDS)
+    both: dict[str, Any] = {"human_boxes": boxes, "object_boxes": boxes, "verb": pairs[:, 1], "object": pairs[:, 0]}
+    names = [f"{i}.jpg" for i in range(len(scenes))]
+    return Interactions.from_columns(images=names, image=image, **both, **_WORDS)
 
 
 def pairs_of(table: Interactions) -> set[tuple[int, int]]:

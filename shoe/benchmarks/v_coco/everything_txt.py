@@ -3,8 +3,7 @@
 Each image has a block of lines from "# number" to an empty line: file name; width and height; number of COCO boxes and
 one box per line (category 1 to 80, x1, y1, x1 + width, y1 + height); number of annotations and one annotation per line.
 An annotation is an action (1 to 26, or 27 to 29 for the second role of hit, eat and cut), category and box of the
-person, and category and box of the object. Zeros mean that the action has no object, or that no box was annotated. The
-format does not distinguish an annotated person without action from a person that was not annotated.
+person, and category and box of the object, or zeros. Persons without action look like persons that were not annotated.
 """
 
 import re

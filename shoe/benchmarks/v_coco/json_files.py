@@ -79,8 +79,7 @@ class AnnotatedPersons:
     def _roles(self, benchmark: Benchmark, image: Indices) -> RoleTruth:
         """Return the annotations of each person, with boxes as in the official evaluation (docs/protocols.md 4.2).
 
-        Boxes end at their last pixel, are clipped to the image and have single precision; boxes of a pixel or less in
-        width or height are dropped.
+        Boxes end at their last pixel and are clipped to the image; those of a pixel in width or height are dropped.
         """
         actions = benchmark.actions
         boxes = self.boxes.copy()

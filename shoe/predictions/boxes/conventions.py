@@ -152,11 +152,7 @@ class Convention:
 
     @np.errstate(over="ignore", invalid="ignore")  # non-finite numbers are refused later, with the record's name
     def to_pixels(self, boxes: Floats, sizes: Floats) -> Floats:
-        """Convert (n, 4) boxes from the file to x1, y1, x2, y2 in pixels of the image.
-
-        ``sizes`` are the (n, 2) image widths and heights, used only if :attr:`needs_sizes`. Returns ``boxes`` if
-        nothing changes.
-        """
+        """Convert (n, 4) boxes to x1, y1, x2, y2 in pixels; (n, 2) ``sizes`` are only used if :attr:`needs_sizes`."""
         corners = TO_CORNERS[self.layout](boxes)
         if not self.needs_sizes:
             return corners
@@ -183,13 +179,10 @@ class Convention:
 
 
 def parse_convention(name: str, own: Convention | None = None) -> Convention:
-    """Parse the name of a box convention.
+    """Parse the name of a box convention: comma-separated words in any order, such as "xywh,unit".
 
-    Args:
-        name: comma-separated words in any order, such as "xywh,unit".
-        own: convention that the file states; its layout and scale apply if ``name`` has no word for them.
-
-    Raises OptionError for an unknown word, two words for the same field, or pixel indices with width and height.
+    Layout and scale of ``own``, which the file states, apply if ``name`` has no word for them. Raises OptionError for
+    an unknown word, two words for the same field, or pixel indices with width and height.
     """
     words: dict[str, list[str]] = {"layout": [], "scale": [], "picture": [], "order": []}
     for word in (word.strip().lower() for word in name.split(",")):

@@ -62,23 +62,18 @@ def read_hoidet(source: Source) -> Rows:
     return rows_of_classes(source, images, place_of[1], hoi, boxes, columns[2])
 
 
-_FEWEST = 16  # rows, to tell scores from coordinates
-
-
 def rows_of_classes(
     source: Source, images: list[str], image: Indices, hoi: Indices, boxes: Floats, score: Floats
 ) -> Rows:
     """Return n triplets as rows, given (n,) image index, class index and score, and (n, 8) human and object boxes.
 
-    Raises InputError if one box coordinate is a fraction in all rows, as scores are, but the scores are not.
+    Raises InputError if in 16 or more rows one coordinate is a fraction, as scores are, but the scores are not.
     """
     fractions = (abs(boxes - 0.5) <= 0.5).all(axis=0) & ((boxes != np.trunc(boxes)).sum(axis=0) > len(boxes) / 2)
-    if len(boxes) >= _FEWEST and fractions.sum() == 1 and (abs(score - 0.5) > 0.5).mean() > 0.5:
+    if len(boxes) >= 16 and fractions.sum() == 1 and (abs(score - 0.5) > 0.5).mean() > 0.5:
         box, number = divmod(int(np.argmax(fractions)), 4)
-        field, found = (
-            f"{('human', 'object')[box]} box, number {number + 1}",
-            "fractions from 0 to 1, but scores that are no fractions",
-        )
+        field = f"{('human', 'object')[box]} box, number {number + 1}"
+        found = "fractions from 0 to 1, but scores that are no fractions"
         hint = "perhaps the score is at another place in the rows of the file"
         raise InputError(source.path, field=field, found=found, expected="a coordinate like the others", hint=hint)
     words = source.benchmark.classes.columns_of(hoi)

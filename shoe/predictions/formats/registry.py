@@ -303,10 +303,7 @@ def _missing_columns(names: Sequence[str]) -> tuple[list[str], str | None]:
 
 
 def _incomplete_table(source: Source) -> InputError | None:
-    """Return the error for a table with most columns, but without a column for words; None for other files.
-
-    Such a table would be read as answers of a model, whose reader takes any text for the missing word.
-    """
+    """Return the error for a table with most columns, which else would be read as answers; None for other files."""
     is_text, line = source.kind == "text", _first_line(source)
     separator = next((each for each in (",", *_SEPARATORS) if each in line), ",")
     names = _cells(line, separator) if is_text else [key for key in source.first if isinstance(key, str)]
