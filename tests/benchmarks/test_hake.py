@@ -19,6 +19,7 @@ from shoe.core.interactions import image_index
 from tests.benchmarks.forms import as_hake
 from tests.benchmarks.samples import read, training
 from tests.mentions import mentions
+from tests.present import present
 
 NAME = "hico-det-training-set-instance-level.json"
 TRIPLET = {"hoi_id": 153, "human_bbox": [1, 2, 30, 40], "object_bbox": [5, 6, 70, 80], "width": 640, "height": 480}
@@ -68,8 +69,7 @@ def test_the_real_training_set(shared_data: Path) -> None:
     truth = read_truth_file(shared_data / "hico_det_train" / "hico-det-instance-level.tar.gz")
     info = summary("", truth)
     assert (info.images, info.empty_images, info.triplets, info.classes) == (38118, 485, 117654, 600)
-    assert info.published is not None
-    assert info.published.matches
+    assert present(info.published).matches
     # The official list of rare classes is that of fewer than 10 training pairs, and 217 missing pairs change nothing.
     assert np.array_equal(truth.triplets_per_class < 10, benchmark("hico-det").classes.rare)
     assert info.rare_recounted == Recounted(138, as_listed=True)

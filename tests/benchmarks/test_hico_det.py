@@ -167,11 +167,6 @@ def test_a_table_of_no_classes_is_not_taken_for_none() -> None:
         read_truth_file(INSTANCES, classes=empty)
 
 
-def test_a_missing_file_is_named_with_the_nearest() -> None:
-    with pytest.raises(InputError, match=mentions("tset_hico.json: … test_hico.json?")):
-        read_truth_file(PPDM.with_name("tset_hico.json"))
-
-
 @pytest.mark.slow
 @pytest.mark.real_data
 def test_the_real_test_set_is_the_same_in_all_forms(shared_data: Path, tmp_path: Path) -> None:

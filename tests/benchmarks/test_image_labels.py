@@ -12,6 +12,7 @@ from shoe.core.errors import InputError
 from tests.benchmarks.forms import write_mat
 from tests.benchmarks.samples import INSTANCES, PPDM_MIXED
 from tests.mentions import mentions
+from tests.present import present
 
 
 def _names(images: tuple[str, ...]) -> NDArray[Any]:
@@ -31,9 +32,8 @@ def test_labels_are_aligned_by_name(tmp_path: Path) -> None:
     labels = _labels(listed)
     path = write_mat(tmp_path / "anno.mat", anno_test=labels, list_test=_names(listed))
     truth = read_truth_file(INSTANCES, image_labels=path)
-    assert truth.image_labels is not None
-    assert truth.image_labels.dtype == np.int8
-    assert np.array_equal(truth.image_labels, np.nan_to_num(labels[:, -2::-1], nan=-2))
+    assert present(truth.image_labels).dtype == np.int8
+    assert np.array_equal(present(truth.image_labels), np.nan_to_num(labels[:, -2::-1], nan=-2))
 
 
 def test_images_of_both_splits_find_their_labels(tmp_path: Path) -> None:
@@ -44,8 +44,7 @@ def test_images_of_both_splits_find_their_labels(tmp_path: Path) -> None:
     lists = {"list_test": _names(test), "list_train": _names(train)}
     path = write_mat(tmp_path / "anno.mat", anno_test=of_test, anno_train=of_train, **lists)
     truth = read_truth_file(PPDM_MIXED, image_labels=path)
-    assert truth.image_labels is not None
-    assert np.array_equal(truth.image_labels, np.nan_to_num(labels, nan=-2))
+    assert np.array_equal(present(truth.image_labels), np.nan_to_num(labels, nan=-2))
 
 
 def test_rows_are_the_classes_wanted(tmp_path: Path) -> None:
@@ -63,8 +62,7 @@ def test_rows_are_the_classes_wanted(tmp_path: Path) -> None:
         return read_truth_file(INSTANCES, classes=read_classes(tmp_path / "classes.tsv", dataset), image_labels=path)
 
     found = read(rows).image_labels
-    assert found is not None
-    assert np.array_equal(found, np.nan_to_num(labels[used], nan=-2))
+    assert np.array_equal(present(found), np.nan_to_num(labels[used], nan=-2))
     with pytest.raises(InputError, match=mentions("'levitate sofa' … hico-det")):
         read([*rows, "levitate\tsofa\t\t\t\t"])
 

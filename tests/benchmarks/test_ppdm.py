@@ -6,7 +6,7 @@ import pytest
 
 from shoe.benchmarks.truth import read_truth_file
 from shoe.core.errors import InputError
-from tests.benchmarks.samples import PPDM, PPDM_MIXED, parsed, read
+from tests.benchmarks.samples import read
 from tests.mentions import mentions
 
 HUMAN, HORSE = {"bbox": [1, 2, 30, 40], "category_id": 1}, {"bbox": [5, 6, 70, 80], "category_id": 19}
@@ -108,25 +108,6 @@ def test_a_training_image_that_points_beyond_its_boxes_is_left_out_and_named(tmp
     assert truth.interactions.images == ("HICO_train2015_00000002.jpg", "HICO_test2015_00000001.jpg")
     assert truth.left_out == ("HICO_train2015_00000001.jpg",)
     assert np.diff(truth.interactions.offsets).tolist() == [1, 1]
-
-
-def test_an_image_without_boxes_or_triplets_is_fine(tmp_path: Path) -> None:
-    truth = read(tmp_path, [_record(annotations=[], hoi_annotation=[])])
-    assert (len(truth.interactions.images), len(truth.interactions)) == (1, 0)
-
-
-def test_a_training_sample_names_its_classes_twice_in_the_same_way() -> None:
-    records = parsed(PPDM_MIXED)
-    truth = read_truth_file(PPDM_MIXED)
-    stated = [hoi.get("hoi_category_id") for record in records for hoi in record["hoi_annotation"]]
-    assert [k + 1 if s else None for k, s in zip(truth.hoi.tolist(), stated, strict=True)] == stated
-    assert sum(s is not None for s in stated) > 10
-
-
-def test_triplets_keep_the_order_of_the_file() -> None:
-    table, records = read_truth_file(PPDM).interactions, parsed(PPDM)
-    assert table.verb.tolist() == [hoi["category_id"] - 1 for one in records for hoi in one["hoi_annotation"]]
-    assert table.images == tuple(record["file_name"] for record in records)
 
 
 @pytest.mark.real_data

@@ -17,6 +17,7 @@ from shoe.lexicon.store import lexicon
 from shoe.predictions import write_predictions
 from tests.benchmarks.samples import INSTANCES
 from tests.mentions import mentions
+from tests.present import present
 
 SWIG = benchmark("swig-hoi")
 CLASSES = SWIG.classes
@@ -75,8 +76,7 @@ def test_annotations_are_read(tmp_path: Path) -> None:
     assert table.sizes.tolist() == [[681, 512], [0, 0]]
     assert (table.human_boxes.tolist(), table.object_boxes.tolist()) == ([PERSON], [WRAP])
     assert CLASSES.labels[truth.hoi[0]] == "wrap strip_tape"
-    assert truth.class_split is not None
-    assert truth.class_split.name == truth.signature_fields()["class-split"] == "frequency"
+    assert present(truth.class_split).name == truth.signature_fields()["class-split"] == "frequency"
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from shoe.demo import TRUTH
 from shoe.lexicon.store import ids_of, lexicon
 from tests.mentions import mentions
 from tests.oracles.roles import Person
+from tests.present import present
 from tests.scoring import v_coco
 from tests.scoring.v_coco import ACTIONS
 
@@ -31,11 +32,10 @@ def test_all_forms_hold_the_same_persons_and_triplets(tmp_path: Path) -> None:
         v_coco.write_qpic(truths, tmp_path / "qpic.json"),
     ]
     official, *others = (shoe.read_ground_truth(path, dataset="v-coco") for path in forms)
-    assert official.roles is not None
     for other in others:
         assert other.roles is not None
         for name in ("box_offsets", "boxes", "object", "person", "labels", "role"):
-            np.testing.assert_array_equal(getattr(official.roles, name), getattr(other.roles, name), name)
+            np.testing.assert_array_equal(getattr(present(official.roles), name), getattr(other.roles, name), name)
         mine, its = ({(i, *boxes) for i, boxes in rows(t)} for t in (official, other))
         assert mine == its
 
@@ -99,8 +99,7 @@ PUBLISHED = {name: int(count) for name, count in (cell.split() for cell in _COUN
 @pytest.mark.real_data
 def test_positives_of_the_test_set_are_the_published_ones(shared_data: Path) -> None:
     truth = shoe.read_ground_truth(shared_data / "v_coco" / "vcoco_everything_test.txt.gz", dataset="v-coco")
-    assert truth.roles is not None
-    does = dict(zip(ACTIONS.names, (truth.roles.labels == 1).sum(axis=0).tolist(), strict=True))
+    does = dict(zip(ACTIONS.names, (present(truth.roles).labels == 1).sum(axis=0).tolist(), strict=True))
     assert {name: does[name] for name in PUBLISHED} == PUBLISHED
     assert (truth.split, len(truth.interactions.images), len(truth.interactions)) == ("test", 4946, 12_423)
     pairs = shoe.read_ground_truth(shared_data / "v_coco" / "instances_vcoco_test.json", dataset="v-coco")

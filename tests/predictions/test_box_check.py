@@ -21,6 +21,7 @@ from shoe.predictions.boxes.conventions import LAYOUTS, Convention, Conventions,
 from tests.errors import input_error
 from tests.examples import every, examples
 from tests.predictions.reading import missing, write_lines
+from tests.present import present
 
 TRUTH_TABLE = read_truth_file(TRUTH).interactions
 SIZES = {name: (int(w), int(h)) for name, (w, h) in zip(TRUTH_TABLE.images, TRUTH_TABLE.sizes, strict=True)}
@@ -111,8 +112,7 @@ def test_sizes_that_no_list_has_are_fitted(model: str, named: str, true: str) ->
     right, read = parse_convention(true), parse_convention(named)
     report = check_box_convention(misread(MODELS[model], right, read), TRUTH_TABLE, named)
     (group,) = report.groups
-    assert group.better is not None
-    found, sizes = parse_convention(group.better.convention), TRUTH_TABLE.sizes.astype(np.float64)
+    found, sizes = parse_convention(present(group.better).convention), TRUTH_TABLE.sizes.astype(np.float64)
     assert (found.layout, found.order) == (right.layout, right.order)
     both = [each.scale_and_offset(sizes)[0] for each in (found, right)]
     assert np.median(np.abs(np.log(both[0] / both[1]))) < 0.003
@@ -261,8 +261,7 @@ def test_without_sizes_only_the_layouts_are_compared() -> None:
     report = check_box_convention(replace(wrong, sizes=np.zeros_like(wrong.sizes)), unknown)
     assert {fit.convention.removesuffix(",swapped") for fit in report.groups[0].fits} <= {*LAYOUTS, "swapped"}
     better = report.groups[0].better
-    assert better is not None
-    assert better.convention == "yxyx"
+    assert present(better).convention == "yxyx"
 
 
 def test_predictions_without_a_known_image_say_nothing() -> None:

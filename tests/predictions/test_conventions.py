@@ -13,6 +13,7 @@ from shoe.predictions.source import Source
 from shoe.predictions.table import to_table
 from tests.errors import input_error
 from tests.predictions.reading import codes
+from tests.present import present
 
 SIZES = {"a.jpg": (400, 200), "b.jpg": (100, 300)}
 
@@ -74,10 +75,9 @@ def test_only_conventions_that_need_sizes_ask_for_them() -> None:
 
 def test_what_was_converted_can_be_undone_for_each() -> None:
     table, notes = read("padded,swapped")
-    assert notes.conventions is not None
     sizes = table.sizes[table.image].astype(np.float64)
-    written = notes.conventions.from_pixels(table.human_boxes, table.object_boxes, sizes)
-    again = notes.conventions.to_pixels(*written, sizes)
+    written = present(notes.conventions).from_pixels(table.human_boxes, table.object_boxes, sizes)
+    again = present(notes.conventions).to_pixels(*written, sizes)
     assert np.array(again) == pytest.approx(np.array([table.human_boxes, table.object_boxes]))
 
 

@@ -14,6 +14,7 @@ from tests.oracles.diagnosis_pairs import Pair, action_scores, pairs_of as slow_
 from tests.oracles.model import ImageScene, to_tables
 from tests.oracles.scenes import VERBS, small_classes
 from tests.predictions.paired import as_pairs
+from tests.present import present
 
 CLASSES = small_classes()
 
@@ -51,8 +52,7 @@ def test_scores_come_from_the_first_pair_that_has_the_verb(scenes: list[ImageSce
 def test_triplets_find_their_own_pairs(scenes: list[ImageScene]) -> None:
     triplets = triplets_of(scenes)
     pairs = pairs_of(triplets)
-    assert pairs.of_triplet is not None
-    assert find_pairs(pairs, triplets).tolist() == pairs.of_triplet.tolist()
+    assert find_pairs(pairs, triplets).tolist() == present(pairs.of_triplet).tolist()
     elsewhere = replace(pairs, table=replace(pairs.table, images=tuple(f"other {name}" for name in triplets.images)))
     assert (find_pairs(elsewhere, triplets) == -1).all()
 
@@ -63,10 +63,8 @@ def test_a_pair_knows_the_best_of_its_actual_verbs(scenes: list[ImageScene]) -> 
     rng = np.random.default_rng(len(triplets))
     scores = rng.random(len(triplets)).round(1)
     pairs = pairs_of(triplets, scores)
-    assert pairs.interaction is not None
-    assert pairs.of_triplet is not None
-    for k, best in enumerate(pairs.interaction.tolist()):
-        rows = np.flatnonzero(pairs.of_triplet == k)
+    for k, best in enumerate(present(pairs.interaction).tolist()):
+        rows = np.flatnonzero(present(pairs.of_triplet) == k)
         actual = [scores[row] for row in rows if triplets.verbs[triplets.verb[row]] != "no_interaction"]
         assert best == max(actual, default=0.0)
 
