@@ -23,6 +23,8 @@ _SINGULAR_PLURAL = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 SENTENCES = {
     "two_scales": "scores mix two scales, so their ranking means nothing: {second:,} in 0..1, {count:,} above 1",
     "box_ids": "box IDs seem to be off by one: they should count from 0, but no triplet of any image has the box 0",
+    "verbs_as_classes": "class IDs were read as interactions, because boxes have no category_id, but all are below "
+    "{count:,}, the number of verbs: are they verbs? Their boxes then need the category_id of the object",
     "bad_fit": "boxes: of {count:,} prediction[|s] with an invalid box, {first}",
     "refused": "{of_replies} [refuses|refuse] to answer, which counts as no prediction: {quoted}",
     "numbered": "image numbers were read as the numbers in the file names: {first}",
@@ -331,7 +333,13 @@ class ReadNotes:
 
     def urgent(self) -> list[str]:
         """Return the sentences of notes on problems that distort all metrics, such as two score scales; [] if none."""
-        codes = ["two_scales", "box_ids", "bad_fit", *["unparsed"] * (2 * self.count("unparsed") > self.triplets)]
+        codes = [
+            "two_scales",
+            "box_ids",
+            "verbs_as_classes",
+            "bad_fit",
+            *["unparsed"] * (2 * self.count("unparsed") > self.triplets),
+        ]
         codes += ["earlier_turns"] + ["left_out"] * (self.count("left_out") > self.triplets)
         return [line for line in map(self.sentence, codes) if line]
 

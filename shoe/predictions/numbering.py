@@ -213,6 +213,7 @@ _MARGIN, _DEVIATIONS, _FACTOR, _MOST_OF_REST, _NEXT_TO_NONE = 0.1, 3, 2, 0.1, 0.
 # The better numbering is that of the whole file if at least this fraction of the IDs agree with it more often than with
 # the applied numbering, among IDs for which the difference is more than a standard deviation.
 _MOST_IDS = 0.7
+_SHIFTED = 0.05  # rows in a row often have the same verb
 _PARTS = 5  # of the images, to learn an unknown order
 _EXCHANGED = 0.3  # fraction of the predictions of each of two labels that surely agree with the other label only
 
@@ -231,6 +232,9 @@ def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNo
     for part, applied in numbering.items():
         predicted = _labels_in(predictions, dataset, part, row)
         pairs = np.stack([row, predicted, _labels_in(truth.interactions, dataset, part, annotated)])[:, predicted >= 0]
+        if line := _shifted_rows(predictions, dataset, part, pairs):
+            lines.append(line)
+            continue
         found = _compare_numberings(numberings(dataset, part), applied, predictions.image[pairs[0]], *pairs)
         if found is None:
             names = labels(dataset, part)
@@ -261,6 +265,22 @@ def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNo
         format_, chosen = split_format(name) if ", " not in name else (name, {})
         lines[last] += f"; if the latter is right, set it: {flag('format', with_numberings(format_, chosen | better))}"
     return lines
+
+
+def _shifted_rows(predictions: Interactions, dataset: Benchmark, part: str, pairs: Indices) -> str:
+    """Return a report line if the labels of the previous or next rows agree better with the annotations; else ""."""
+    new = first_of_each(pairs[0])
+    index, count = np.cumsum(new) - 1, int(new.sum())
+    agrees = {}
+    for step, name in enumerate(("previous", "same", "next"), -1):
+        label = _labels_in(predictions, dataset, part, (pairs[0] + step).clip(0, len(predictions) - 1))
+        agrees[name] = np.bincount(index, label == pairs[2], count) > 0
+    for name in ("previous", "next") if count >= _FEWEST else ():
+        lead, differing = (agrees[name] * 1 - agrees["same"]).sum(), (agrees[name] != agrees["same"]).sum()
+        if lead > max(_SHIFTED * count, (_DEVIATIONS + 1) * differing**0.5):
+            fit = f"class IDs: {agrees['same'].mean():.0%} of the {part} agree with an annotation of the same boxes"
+            return f"{fit}, {agrees[name].mean():.0%} in the {name} row: are boxes and {part} shifted by one row?"
+    return ""
 
 
 def _exchanged(rows: Indices, size: int) -> list[tuple[int, int, float]]:

@@ -280,6 +280,15 @@ def test_a_file_that_mixes_conventions_is_told_how_many_images_have_the_other() 
     assert missing(verdict, "mix conventions", flag("boxes", "thousand")) == []
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_a_third_of_the_images_under_names_of_other_images_is_reported(model: str) -> None:
+    names = np.array(MODELS[model].images, object)
+    chosen = np.random.default_rng(0).permutation(len(names))[: len(names) // 3]
+    names[chosen] = np.roll(names[chosen], 1)
+    (line,) = check_box_convention(replace(MODELS[model], images=tuple(names)), TRUTH_TABLE).lines()
+    assert missing(line, "of 198 sampled", "another image") == []
+
+
 FEW = TRUTH_TABLE.select_images(np.arange(60))
 MORE = (
     *("hundred,yxyx", "unit,xxyy,swapped", "resized:512x512", "resized:max=1333", "thousand,cxcywh,padded"),

@@ -118,6 +118,13 @@ def test_files_of_which_a_part_has_other_ids_are_reported(share: float) -> None:
     assert missing(line, "mix numberings", "--format") == ["--format"]
 
 
+@pytest.mark.parametrize(("step", "name"), [(-1, "previous"), (1, "next")])
+def test_verbs_of_the_previous_or_next_row_are_reported(step: int, name: str) -> None:
+    for table in MODELS.values():
+        (line,) = check(with_verbs(table, np.roll(table.verb, step)))
+        assert missing(line, " of the verbs agree ", f" in the {name} row") == []
+
+
 @pytest.mark.parametrize("part", [OBJECTS, VERBS])
 def test_words_that_were_looked_up_in_another_order_are_reported(tmp_path: Path, part: str) -> None:
     own = OWN[part]

@@ -17,6 +17,7 @@ from shoe.core.io.inspect_logs import read_log
 from shoe.core.io.json import encode
 from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
 from tests.errors import input_error
+from tests.predictions import samples
 from tests.predictions.reading import codes, read_lines, words, write_lines
 
 TRUTH = shoe.read_ground_truth(shoe.demo.TRUTH)
@@ -139,6 +140,15 @@ def test_box_ids_that_are_off_by_one_are_named(tmp_path: Path) -> None:
     lines = warnings_of(read)
     assert (read.notes.sentence("box_ids") in lines, "swapped" in lines) == (True, False)
     assert "box IDs" not in warnings_of(right)
+
+
+def test_verb_ids_of_boxes_without_labels_are_named(tmp_path: Path) -> None:
+    records, right = deepcopy(RECORDS), samples.gen_vlkt_records(read_predictions(DETECTOR))
+    for box in (box for record in records for box in record["predictions"]):
+        del box["category_id"]
+    read, known = (read_predictions(write_lines(tmp_path / "a.json", each)).notes for each in (records, right))
+    assert (read.format, read.count("verbs_as_classes"), known.count("verbs_as_classes")) == ("gen-vlkt", 117, 0)
+    assert read.urgent() == [read.sentence("verbs_as_classes")]
 
 
 def test_a_box_id_beyond_the_last_box_may_count_from_1(tmp_path: Path) -> None:

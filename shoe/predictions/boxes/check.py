@@ -9,7 +9,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Indices, Ints, Mask, best_of_each, distinct
+from shoe.core.arrays import Floats, Indices, Ints, Mask, best_of_each, distinct, positions
 from shoe.core.boxes import CommonCoordinates, convert_boxes
 from shoe.core.errors import flag
 from shoe.core.interactions import FAR, Interactions, image_index
@@ -76,6 +76,7 @@ _MISSED, _NEARLY_ALL = 0.3, 0.5
 # Of the boxes of right files with an IoU below _ELSEWHERE, the best of all conventions fits at most 0.05 by chance.
 _ELSEWHERE, _BY_CHANCE = 0.1, 0.08
 _LEAD = 0.15  # of the mean IoU of an image
+_MANY = 0.1  # fraction of the images that may belong to other images
 _mean_iou = attrgetter("mean_iou")
 _UNEQUAL = 0.7  # human and object boxes are compared if the ratio of their mean IoUs is lower
 
@@ -173,7 +174,8 @@ class Group:
 
     ``rows`` are the triplets of the sample with these boxes, ``sizes`` the (m, 2) image sizes, ``annotated`` the
     annotated boxes. ``others`` are annotated boxes of other images, by offset in the file: 1 to 3 images later, -1 to
-    -3 images earlier; and by 0, ``annotated`` read as x1, y1, width and height.
+    -3 images earlier; and by 0, ``annotated`` read as x1, y1, width and height. The callback ``every`` returns the
+    annotated boxes of all images, and the index in the sample of each image, or -1.
     """
 
     def __init__(
@@ -184,10 +186,11 @@ class Group:
         applied: Convention,
         annotated: AnnotatedBoxes,
         others: Mapping[int, AnnotatedBoxes],
+        every: Callable[[], tuple[AnnotatedBoxes, Indices]],
     ) -> None:
         rows = rows[best_of_each(sample.image[rows], sample.score[rows], _BEST_OF_IMAGE)]
         image = sample.image[rows]
-        self._annotated, self._others = annotated, others
+        self._annotated, self._others, self._every = annotated, others, every
         self._applied, self._sizes = applied, np.maximum(sizes, 1)
         self._all_known = bool((sizes[image] > 0).all())
         plain = replace(applied, order="")
@@ -224,6 +227,8 @@ class Group:
             of_part = self._select(missed)._fits_of_all()
             if of_part.better is not None and of_part.best.hits >= usual:
                 return replace(fits, of_part=of_part)
+            if moved := self._of_other_images(np.unique(image[missed])):
+                return replace(fits, moved=moved)
         if (elsewhere := overlap < _ELSEWHERE).any() and fits.fits[0].hits >= _MISSED:
             of_part = self._select(elsewhere)._fits_of_all()
             if of_part.best.hits >= max(_BY_CHANCE + 1 / np.sqrt(elsewhere.sum()), _DEVIATIONS * of_part.chance):
@@ -257,6 +262,33 @@ class Group:
         before, after = (float((each[chosen] >= _HIT).mean()) for each in (overlap, moved[name]))
         sampled = f"in {count:,} of {len(np.unique(image)):,} sampled images"
         return f"{sampled}, {before:.0%} overlap an annotated box with IoU >= 0.5, {after:.0%} {name}"
+
+    def _of_other_images(self, missed: Indices) -> str:
+        """Return a sentence if boxes of the images ``missed`` fit annotations of any other image; "" if by chance.
+
+        Chance is the fit of the mirrored boxes, which are as many and as large.
+        """
+        images = len(np.unique(self._numbers.image))
+        if self._applied.needs_sizes or len(missed) < max(_FEWEST, _MANY * images):
+            return ""
+        every, at = self._every()
+        found = []
+        for image in missed[:_FEWEST]:
+            rows = self._select(self._numbers.image == image)
+            corners = rows._read(self._applied)
+            edges = corners[:2].min() + corners[2:].max()
+            kind = 1 - rows._numbers.kind if self._applied.order else rows._numbers.kind
+            both = np.stack(
+                [corners, np.stack([edges - corners[2], corners[1], edges - corners[0], corners[3]])], axis=1
+            )
+            others = np.delete(np.arange(len(at)), np.flatnonzero(at == image))
+            each = every.best(np.repeat(others, len(kind)), np.tile(kind, len(others)), np.tile(both, len(others)))
+            found.append(each.reshape(2, len(others), -1).mean(axis=2).max(axis=1))
+        fit, chance = np.mean(found, axis=0)
+        if fit < chance + _LEAD:
+            return ""
+        missed_text = f"in {len(missed):,} of {images:,} sampled images, hardly any overlap an annotated box"
+        return f"{missed_text}, but many overlap those of another image: are image names exchanged?"
 
     def _mean_of_images(self, overlap: Floats) -> Floats:
         image, count = self._numbers.image, len(self._sizes)
@@ -535,9 +567,13 @@ def check_box_convention(
         for step in range(-3, 4)
     }
     own = AnnotatedBoxes(truth, partner)
+
+    def every() -> tuple[AnnotatedBoxes, Indices]:
+        return AnnotatedBoxes(truth, truth_image[both]), positions(both.tolist(), chosen.tolist())
+
     kind = np.zeros(len(sample), np.int64) if conventions.index is None else conventions.index
     groups = [
-        Group(sample, rows, sizes.astype(np.float64), applied, own, others)
+        Group(sample, rows, sizes.astype(np.float64), applied, own, others, every)
         for i, applied in enumerate(conventions.kinds)
         if len(rows := np.flatnonzero(kind == i))
     ]
