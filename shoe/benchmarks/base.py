@@ -186,10 +186,9 @@ def read_published(path: Path) -> dict[str, Published]:
 
 def plain_image_name(value: object) -> str:
     """Return the file name, without folders, of an image path; raise ValueError for other values and empty names."""
-    name = value.replace("\\", "/").rsplit("/", 1)[-1].strip() if isinstance(value, str) else ""
-    if not name:
-        raise ValueError
-    return name
+    if isinstance(value, str) and (name := value.replace("\\", "/").rsplit("/", 1)[-1].strip()):
+        return name
+    raise ValueError
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,8 +202,7 @@ class Benchmark:
         image_name: callback that returns the image name in the ground truth, given a name, path or ID in a file; it
             raises ValueError for other values.
         image_example: example of an image name, for messages.
-        test_images: callback that returns the names of the test images, in the order that is used by prediction files
-            without image names.
+        test_images: callback that returns the names of the test images, in the order of files without image names.
         load_object_ids: callback that loads {object ID: name}, in the order of the 0-based object indices that some
             formats use instead of IDs; if None, object i of the class table has ID i.
         object_numbers: source of the object IDs, for messages, such as "COCO".
@@ -216,15 +214,12 @@ class Benchmark:
             names, classes and benchmark.
         protocols, about: strict protocols by name, and a one-line description of each protocol.
         default_protocols: names of the protocols that score triplets by default.
-        load_published, load_card: callbacks that load the published sizes by split, and the dataset card; use
-            ``published`` and ``card``.
+        load_published, load_card: callbacks that load ``published`` and ``card``; use these properties.
         similarity: name of the default similarity map, which is in the package.
         load_actions: callback that loads the actions if the benchmark scores each person's actions; use ``actions``.
         role_protocols: protocols of agent AP and role AP, by name.
-        in_split: callback that returns whether an image is in a split, given both names; by default, whether the image
-            name contains the name of the split.
-        marks: pattern that occurs only in files of this benchmark, such as its image names; needed if another
-            benchmark has a similar format.
+        in_split: callback that returns whether an image is in a split, given both names.
+        marks: pattern that occurs only in files of this benchmark, if another benchmark has a similar format.
         flow: rules that assign error types in the diagnosis; None for those of :mod:`shoe.diagnosis.error_types`.
     """
 

@@ -144,10 +144,7 @@ def labels_of_words(
 
 
 def refuse_other_benchmarks(path: str | Path, data: bytes, requested: Benchmark) -> None:
-    """Raise InputError if a file is ground truth of a benchmark other than ``requested``.
-
-    If two benchmarks have the format of the file, ``Benchmark.marks`` decides to which benchmark it belongs.
-    """
+    """Raise InputError for ground truth of another benchmark, by its format, or its marks if both have the format."""
     is_own = any(known.fits(data) for known in requested.formats)
     if is_own and (requested.marks is None or requested.marks.search(data)):
         return
@@ -161,10 +158,7 @@ def refuse_other_benchmarks(path: str | Path, data: bytes, requested: Benchmark)
 def benchmark_of_truth(
     data: bytes, exclude: Benchmark | None = None, *, marked: bool
 ) -> tuple[Benchmark, TruthFormat] | None:
-    """Return the benchmark, except ``exclude``, and the format of a ground truth file; None if there is no such format.
-
-    If ``marked`` is true, the file must also contain the ``marks`` of the benchmark.
-    """
+    """Return the benchmark, not ``exclude``, and the format of a file; if ``marked``, the file must have its marks."""
     for name in benchmark_names():
         other = benchmark(name)
         if exclude is None or name != exclude.name:

@@ -15,10 +15,9 @@ CANDIDATES_AT_ONCE = 1 << 19
 
 
 def overlapping_triplets(table: Interactions, label: NDArray[np.integer], iou: float) -> tuple[Indices, Indices]:
-    """Return all pairs of overlapping triplets with the same image and label, as arrays (later row, earlier row).
+    """Return all pairs (later row, earlier row) of triplets with the same image and (n,) label whose boxes overlap.
 
-    Triplets overlap if both their human boxes and their object boxes have an IoU of at least ``iou``, 0 to 1. ``label``
-    is the (n,) label of each triplet. Pairs are sorted by later, then earlier row.
+    Both IoUs, of human boxes and of object boxes, are at least ``iou``. Pairs are sorted by later, then earlier row.
     """
     both = [
         convert_boxes(boxes, table.triplet_coordinates, CommonCoordinates.EDGES)

@@ -241,10 +241,7 @@ Family = TypeVar("Family", SemanticOptions, StrictOptions)
 
 
 def settings(options: Any, *, quiet: bool = False) -> dict[str, str]:
-    """Return {public option name: value as text}, such as ``{"protocol": "shoe", "combine": "arithmetic", ...}``.
-
-    If ``quiet`` is False, options declared as quiet (see :func:`option`) are omitted at their default value.
-    """
+    """Return {option name: value as text}; without options declared as quiet at their default, unless ``quiet``."""
     left_out = [] if quiet else [f.name for f in fields(options) if f.metadata.get("quiet")]
     shown = (f for f in fields(options) if f.name not in left_out or getattr(options, f.name) != f.default)
     return {options.prefix + _name(f): _text(getattr(options, f.name)) for f in shown}

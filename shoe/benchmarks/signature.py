@@ -22,8 +22,7 @@ OF_PREDICTIONS = ("boxes", "scores", "coordinates", "class-ids", "bad-boxes")
 class Signature:
     """How a score was computed: version, all options and hashes of the data, as ``shoe:0.1.0|data:hico-det|...``.
 
-    Scores with equal signatures are comparable. ``items`` are pairs of a name and a value. ``protocols``, by name, are
-    those of the benchmark; they are not part of the signature, but :meth:`short` needs their defaults.
+    Scores with equal signatures are comparable. ``protocols`` of the benchmark, by name, are only for :meth:`short`.
     """
 
     items: tuple[tuple[str, str], ...]

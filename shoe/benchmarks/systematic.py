@@ -272,11 +272,8 @@ def split_systematically(
 ) -> SystematicSplit:
     """Split a table into a training part and a test part; no combination of verb and object is in both.
 
-    Args:
-        table: annotations of all images, from the original training and test sets.
-        seed: first random seed to try; further seeds are the next integers.
-        combinations: combinations of the table in their order before shuffling; by default sorted by object and verb.
-        similarity: (C, C) symmetric similarities of combinations, required if the rules limit similarity.
+    ``seed`` is the first random seed to try, and further seeds the next integers. ``combinations`` are in their order
+    before shuffling; by default sorted by object and verb. Rules that limit similarity need the (C, C) ``similarity``.
 
     Raises OptionError if the rules are impossible, or no split with the tried seeds satisfies them.
     """
@@ -433,14 +430,9 @@ def split_files(
 
     Existing files are replaced. An existing card is deleted first, so that an incomplete folder has no card.
 
-    Args:
-        read: (path, ground truth) of the input files "train" and "test", or only of "train".
-        written_as: output format, a key of ``FORMATS``.
-        similarity: name of the class similarity, and a callback that returns the (R, S) similarities between R class
-            indices and S class indices.
-
-    Raises InputError if the files do not belong together, OptionError if the rules cannot be satisfied or the benchmark
-    has no writer for the format.
+    ``written_as`` is a key of ``FORMATS``; ``similarity`` is the name of the class similarity, and a callback that
+    returns the (R, S) similarities between R and S class indices. Raises InputError if the files do not belong
+    together, OptionError if the rules cannot be satisfied or the benchmark has no writer for the format.
     """
     name, similar = similarity
     truth = next(iter(read.values()))[1]

@@ -77,7 +77,6 @@ class GroundTruth:
         interactions: triplets, with the vocabularies of ``classes``.
         split: name of the split, such as "test2015"; the file name without extension if the split is unknown.
         image_labels: (K, m) int8 ``ImageLabel`` of K classes in m images; None without image-level labels.
-        format: file format, such as "PPDM/QPIC JSON".
         left_out: names of training images left out because their triplets refer to boxes that the file does not have.
         roles: annotations of each person, for agent AP and role AP; None if the file has none.
         class_split: parts of the classes with separate scores; None if no class split is used.

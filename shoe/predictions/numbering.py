@@ -146,15 +146,9 @@ def labels_of_ids(
 ) -> Indices:
     """Return the (n,) label index of each class ID in a file, under the user's numbering or ``default``.
 
-    Args:
-        source: the file; its notes record the numbering.
-        part: "objects", "verbs" or "interactions".
-        default: name of the format's numbering.
-        field: key of the IDs, for messages.
-        place: callback that returns the name of the record with the ID ``ids[row]``, given ``row``, for messages.
-        no_object: label index for the ID highest + 1, which means "no object" in some formats; None if it is invalid.
-
-    Raises InputError for the first number that is no ID, naming the numberings in which all numbers are IDs.
+    ``field`` and ``place(row)`` name the key and record of an ID in messages. ``no_object`` is the label index for the
+    ID highest + 1, which means "no object" in some formats; None if it is invalid. Raises InputError for the first
+    number that is no ID, naming the numberings in which all numbers are IDs.
     """
     known = numberings(source.benchmark, part)
     name = source.numbering.get(part, default)

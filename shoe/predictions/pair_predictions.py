@@ -65,8 +65,8 @@ class Pairs:
     """The n predicted pairs of many images, with scores for V verbs.
 
     Attributes:
-        table: one row per pair, with the verb ``NO_VERB`` and the detection score.
-        detected: whether the pairs have detection scores; otherwise the score of every pair is 1.
+        table, detected: one row per pair, with the verb ``NO_VERB`` and the detection score; whether the pairs have
+            detection scores (otherwise the score of every pair is 1).
         interaction: (n,) highest score of the verbs except no_interaction, without detection score; None if unknown.
         verb_scores: (n, V) verb scores without detection score, NaN if missing; None if no pair has verb scores.
         verbs: the V verbs of the benchmark.
@@ -94,10 +94,7 @@ def holds_pairs(path: str | Path) -> bool:
 def read_pairs(
     path: str | Path, *, boxes: str | None = None, dataset: str | Benchmark = DEFAULT, sizes: Sizes | None = None
 ) -> Pairs:
-    """Read human-object pairs with boxes and scores from a file in (extended) Diag-HOI format.
-
-    Arguments and errors are as in :func:`shoe.read_predictions`.
-    """
+    """Read pairs with boxes and scores in (extended) Diag-HOI format, with arguments of ``shoe.read_predictions``."""
     convention = Convention() if boxes is None else parse_convention(boxes)
     with collection_paused():
         source = open_source(path, benchmark(dataset), sizes)

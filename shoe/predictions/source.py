@@ -47,8 +47,7 @@ class Source:
 
     Attributes:
         benchmark: benchmark that defines the image names and class IDs of the file.
-        sizes: width and height of images by name, from the ground truth or the caller.
-        truth: ground truth, for hints in messages about boxes; None if not available.
+        sizes, truth: (width, height) of images by name, and the ground truth for hints in messages, if available.
         bad_boxes: rule for predictions with an invalid box or score: "refuse", "drop" or "count".
         kind: kind of the file; JSON, JSON Lines, pickles and written-out Python values are all "document".
         data: file content; empty for folders and native tables.
@@ -304,15 +303,16 @@ def _is_zip(path: Path) -> bool:
 
 def _refuse_other_zip(source: Source) -> None:
     """Raise InputError for zip files without arrays: files saved by torch.save, saved runs, and other archives."""
-    expected = "JSON, a pickle of plain values, or text"
+    found = hint = ""
     if any(name.endswith("/data.pkl") for name in source.members):
-        raise InputError(source.path, found="a file saved by torch.save", expected=expected, hint=TORCH_TO_JSON)
-    if RUN_HEAD in source.members:
+        found, hint = "a file saved by torch.save", TORCH_TO_JSON
+    elif RUN_HEAD in source.members:
+        found = "a run saved by shoe score --save"
         hint = "a saved run contains no predictions; use it with `shoe compare` or `shoe verify`"
-        raise InputError(source.path, found="a run saved by shoe score --save", expected=expected, hint=hint)
-    if source.members and not any(name.endswith(".npy") for name in source.members):
-        names = ", ".join(map(quote, source.members[:3]))
-        raise InputError(source.path, found=f"a zip archive of {names}", expected=expected, hint="unpack the archive")
+    elif source.members and not any(name.endswith(".npy") for name in source.members):
+        found, hint = f"a zip archive of {', '.join(map(quote, source.members[:3]))}", "unpack the archive"
+    if found:
+        raise InputError(source.path, found=found, expected="JSON, a pickle of plain values, or text", hint=hint)
 
 
 @contextmanager

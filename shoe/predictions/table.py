@@ -220,11 +220,12 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
         raise
     notes.add("joined_files", count=_count_split_images(rows.image), second=len(rows.images))
     order = np.argsort(rows.image, kind="stable")
-    unscored = len(table) if absent.all() else 0
     given = table.score[~absent[order]]
     if notes.scores_as in ("sigmoid", "percent") and len(given) >= _ENOUGH and given.min() >= 0 and given.max() <= 1:
         notes.add("scores_fit", first=notes.scores_as)
-    table = replace(_in_one_scale(table, notes.scores_as, absent[order]), bad=bad, unscored=unscored)
+    table = replace(
+        _in_one_scale(table, notes.scores_as, absent[order]), bad=bad, unscored=len(table) * bool(absent.all())
+    )
     if source.benchmark.role_protocols:
         table = with_stated_roles(table, source.benchmark, notes)
     notes.conventions = conventions.select(order)

@@ -70,7 +70,6 @@ ABOUT = {
 """Description of each protocol in one line, with its section in docs/protocols.md."""
 
 _FOLDER = Path(__file__).parent
-
 # Zero-shot splits of the classes are in ``zero_shot.json``: published lists of unseen classes, or published objects or
 # verbs all of whose classes are unseen. The file numbers classes from 1, in the order of the class table.
 _ZERO_SHOT = parse_json("zero_shot.json", (_FOLDER / "zero_shot.json").read_bytes())

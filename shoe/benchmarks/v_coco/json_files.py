@@ -35,8 +35,7 @@ class AnnotatedPersons:
     """The b boxes of m images, and q annotations, each of one person's action and one role of the action.
 
     Attributes:
-        sizes: (m, 2) image width and height; 0 if the file has none.
-        counts: (m,) number of boxes of each image; boxes are sorted by image.
+        sizes, counts: (m, 2) width and height of images, or 0; and (m,) number of boxes, which are sorted by image.
         boxes, object: (b, 4) x1, y1, x1 + width, y1 + height; and (b,) index into the benchmark's objects.
         left_out: (b,) mask of boxes that are not used for agent AP and role AP, as in the official evaluation.
         listed: box indices of all annotated persons, including persons that do no action.

@@ -83,11 +83,9 @@ _UNEQUAL = 0.7  # human and object boxes are compared if the ratio of their mean
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Agreement of predicted boxes with annotated boxes, if the predicted boxes are read under one box convention.
+    """Agreement of predicted boxes, read under one convention, with annotated boxes of the same image and kind.
 
-    Attributes:
-        hits: fraction of boxes with IoU >= 0.5 with an annotated box of the same image and kind (human or object).
-        mean_iou: mean of the best IoU of each box with an annotated box of the same image and kind.
+    ``hits`` is the fraction of boxes with IoU >= 0.5, and ``mean_iou`` the mean of the best IoU of each box.
     """
 
     convention: str
@@ -122,8 +120,7 @@ class GroupFits:
 
     Attributes:
         boxes: number of distinct boxes, counting at most four per image, because boxes of an image are not independent.
-        fits: first the fit under the convention that was applied, then the fits under the best other conventions, from
-            common to rare. If the applied convention fits nearly perfectly, no other is tried.
+        fits: the fit under the applied convention, then those under the best others, from common to rare, if any.
         chance: ``hits`` of the best convention if boxes are compared with the annotated boxes of the next image.
         of_part: fits of the images that fit badly, or of the boxes that overlap no annotated box, if another convention
             is far better for them but not for all boxes; else None.
@@ -264,31 +261,24 @@ class Group:
         return f"{sampled}, {before:.0%} overlap an annotated box with IoU >= 0.5, {after:.0%} {name}"
 
     def _of_other_images(self, missed: Indices) -> str:
-        """Return a sentence if boxes of the images ``missed`` fit annotations of any other image; "" if by chance.
-
-        Chance is the fit of the mirrored boxes, which are as many and as large.
-        """
+        """Return a sentence if boxes of ``missed`` images fit other images far better than mirrored boxes; else ""."""
         images = len(np.unique(self._numbers.image))
         if self._applied.needs_sizes or len(missed) < max(_FEWEST, _MANY * images):
             return ""
         every, at = self._every()
         found = []
         for image in missed[:_FEWEST]:
-            rows = self._select(self._numbers.image == image)
-            corners = rows._read(self._applied)
-            edges = corners[:2].min() + corners[2:].max()
-            kind = 1 - rows._numbers.kind if self._applied.order else rows._numbers.kind
-            both = np.stack(
-                [corners, np.stack([edges - corners[2], corners[1], edges - corners[0], corners[3]])], axis=1
-            )
-            others = np.delete(np.arange(len(at)), np.flatnonzero(at == image))
-            each = every.best(np.repeat(others, len(kind)), np.tile(kind, len(others)), np.tile(both, len(others)))
-            found.append(each.reshape(2, len(others), -1).mean(axis=2).max(axis=1))
+            own, others = self._numbers.image == image, np.flatnonzero(at != image)
+            x1, y1, x2, y2 = self._read(self._applied)[:, own]
+            edges = x1.min() + x2.max()
+            both = np.array([[x1, edges - x2], [y1, y1], [x2, edges - x1], [y2, y2]])
+            kind = np.abs(bool(self._applied.order) - self._numbers.kind[own])
+            best = every.best(np.repeat(others, len(kind)), np.tile(kind, len(others)), np.tile(both, len(others)))
+            found.append(best.reshape(2, len(others), -1).mean(axis=2).max(axis=1))
         fit, chance = np.mean(found, axis=0)
-        if fit < chance + _LEAD:
-            return ""
-        missed_text = f"in {len(missed):,} of {images:,} sampled images, hardly any overlap an annotated box"
-        return f"{missed_text}, but many overlap those of another image: are image names exchanged?"
+        few = f"in {len(missed):,} of {images:,} sampled images, hardly any overlap an annotated box"
+        many = "but many overlap those of another image: are image names exchanged?"
+        return f"{few}, {many}" if fit >= chance + _LEAD else ""
 
     def _mean_of_images(self, overlap: Floats) -> Floats:
         image, count = self._numbers.image, len(self._sizes)

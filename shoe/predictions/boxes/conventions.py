@@ -243,13 +243,10 @@ _FROM_CORNERS: dict[str, Callable[[Floats], Floats]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conventions:
-    """Box conventions of n triplets.
+    """Box conventions of n triplets: distinct ``kinds`` with one coordinate system, and the (n,) ``index`` into them.
 
-    Attributes:
-        kinds: distinct conventions, at least one; all convert to the same coordinate system.
-        index: (n,) index into ``kinds`` of each triplet; None if all triplets have the first convention.
-        stated: whether the file or its format states conventions. A name given by the user then overrides only the
-            parts (layout, scale, ...) that it contains.
+    ``index`` is None if all have the first convention. If the file or its format has ``stated`` conventions, a name
+    given by the user overrides only the parts (layout, scale, ...) that it contains.
     """
 
     kinds: tuple[Convention, ...]

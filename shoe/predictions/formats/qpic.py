@@ -196,14 +196,9 @@ def _person_rows(
 ) -> Rows:
     """Return the rows of n triplets of a benchmark that is scored by person (V-COCO).
 
-    Triplets without an object are only in ``Rows.detected``.
-
-    Args:
-        place: image names, and the (n,) image index of each triplet.
-        corners: (b, 4) boxes.
-        human, target: (n,) indices of the human and the object box; the latter is -1 for none.
-        objects: (b,) object index of each box; the number of objects means "no object".
-        number: (n,) index into ``Actions.by_verb_id`` (QPIC: 29 IDs).
+    Triplets without an object are only in ``Rows.detected``. ``place`` are the image names and the (n,) image index of
+    each triplet; ``corners`` and ``objects`` the boxes and their objects (the number of objects means "no object");
+    ``human`` and ``target`` the (n,) box indices, -1 for none; ``number`` the (n,) indices into ``Actions.by_verb_id``.
     """
     bench, (images, image) = source.benchmark, place
     actions = bench.actions

@@ -33,8 +33,7 @@ class Format:
     """One format of prediction files.
 
     Attributes:
-        kinds: kinds of files that can have this format, such as "document" (JSON, pickle) and "text".
-        fits: callback that returns whether an opened file has this format.
+        kinds, fits: kinds of files that can have this format, and a callback that returns whether a file has it.
         write: callback that writes predictions; None if the format can only be read.
         suffix: file name suffix that selects this format for writing, if any.
         boxes: name of the default box convention.
