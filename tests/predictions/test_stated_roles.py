@@ -34,6 +34,7 @@ def test_each_entry_is_read_with_its_role(tmp_path: Path, written: str) -> None:
     table, notes = read(tmp_path, [(written.format(action=action, role=role), "book") for action, role in names])
     assert [table.verbs[i] for i in table.verb] == [action for action, _ in names]
     assert present(table.roles).score.tolist() == [[0.5] * len(names)]
+    assert set(np.flatnonzero(~np.isnan(present(table.roles).agent[0]))) == {action for action, _ in ACTIONS.entries}
     assert ("roles" in codes(notes), notes.count("roles")) == (True, len(names))
 
 

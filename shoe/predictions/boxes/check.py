@@ -277,7 +277,7 @@ class Group:
             found.append(best.reshape(2, len(others), -1).mean(axis=2).max(axis=1))
         fit, chance = np.mean(found, axis=0)
         few = f"in {len(missed):,} of {images:,} sampled images, hardly any overlap an annotated box"
-        many = "but many overlap those of another image: are image names exchanged?"
+        many = "but many fit annotations of other images: are image names exchanged?"
         return f"{few}, {many}" if fit >= chance + _LEAD else ""
 
     def _mean_of_images(self, overlap: Floats) -> Floats:
