@@ -174,7 +174,11 @@ def by_person(truth: GroundTruth, path: Path, shift: Callable[[int], int]) -> Pa
 def test_verbs_of_v_coco_that_are_shifted_are_reported(tmp_path: Path, v_coco: GroundTruth) -> None:
     """The most frequent verb, hold, has the ID 0 also in the file whose other IDs are one too low."""
     for shift, option in ((-1, "verbs=v-coco-minus-1"), (1, "verbs=v-coco-1"), (0, "")):
-        path = by_person(v_coco, tmp_path / "v_coco.json", lambda number, by=shift: min(max(number + by, 0), 28))
+
+        def changed(number: int, shift: int = shift) -> int:
+            return min(max(number + shift, 0), 28)
+
+        path = by_person(v_coco, tmp_path / "v_coco.json", changed)
         table, notes = read_predictions_with_notes(path, dataset="v-coco")
         lines = check_numbering(table, v_coco, notes)
         assert [line.endswith(f'format="qpic,{option}")') for line in lines] == [True] * bool(option)

@@ -54,10 +54,7 @@ class _Instances(Struct, gc=False):
 
 
 def read_official(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return triplets, annotations of each person, and image sizes in official annotations.
-
-    COCO's boxes (``INSTANCES``, a file name) are read from the folder of ``path`` or its parent.
-    """
+    """Return triplets, annotations of each person, and image sizes; COCO's boxes are in ``INSTANCES``, near ``path``."""
     actions = benchmark.actions
     in_file = read_typed(path, data, list[_Action], named_record("action", "action_name"))
     names = tuple(action.action_name for action in in_file)

@@ -163,8 +163,8 @@ def _read_rows(
 
     if object_numbering is None:
         words = dataset.classes.columns_of(label_of(INTERACTIONS))
-        if len(records) >= _FEWEST and number.max(initial=-1) in range(verbs := len(dataset.classes.verbs)):
-            source.notes.add("verbs_as_classes", count=verbs)
+        if len(records) >= _FEWEST and number.max(initial=-1) in range(most := len(dataset.classes.verbs)):
+            source.notes.add("verbs_as_classes", count=most)
     else:
         category = np.fromiter([box.category_id for box in boxes], np.int64, len(boxes))
         no_object = len(dataset.objects) if by_person and not first else None
