@@ -30,17 +30,10 @@ def _hoi(**changes: int) -> dict[str, Any]:
 
 def document(**changes: Any) -> list[dict[str, Any]]:
     """One image with one triplet (wrapping tape), and one without any."""
-    image = {
-        "file_name": "wrapping_1.jpg",
-        "img_id": 7,
-        "height": 512,
-        "width": 681,
-        "box_annotations": [
-            {"bbox": PERSON, "category_id": 0, "aux_category_id": []},
-            {"bbox": WRAP, "category_id": 123, "aux_category_id": [167]},
-        ],
-        **_hoi(),
-    }
+    boxes = ((PERSON, 0, []), (WRAP, 123, [167]))
+    keys = ("bbox", "category_id", "aux_category_id")
+    image = {"file_name": "wrapping_1.jpg", "img_id": 7, "height": 512, "width": 681, **_hoi()}
+    image |= {"box_annotations": [dict(zip(keys, box, strict=True)) for box in boxes]}
     empty = {"file_name": "aiming_3.jpg", "img_id": 8, "box_annotations": [], "hoi_annotations": []}
     return [image | changes, empty]
 

@@ -33,14 +33,9 @@ def numbers(table: Interactions) -> list[int]:
 
 
 _scenes = st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=4), min_size=3, max_size=25)
-_rules = st.builds(
-    SplitRules,
-    ratio=st.sampled_from([0.5, 0.7, 0.8, 0.9]),
-    verify=st.sampled_from(["possible", "paper", "released"]),
-    draw=st.sampled_from(["skip", "uniform"]),
-    mixed=st.sampled_from(["drop", "cut"]),
-    tries=st.just(4),
-)
+_choices: dict[str, Any] = {"ratio": [0.5, 0.7, 0.8, 0.9], "draw": ["skip", "uniform"], "mixed": ["drop", "cut"]}
+_choices |= {"verify": ["possible", "paper", "released"], "tries": [4]}
+_rules = st.builds(SplitRules, **{name: st.sampled_from(values) for name, values in _choices.items()})
 
 
 def split_or_none(table: Interactions, rules: SplitRules, seed: int) -> SystematicSplit | None:

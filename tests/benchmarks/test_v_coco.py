@@ -171,9 +171,7 @@ def test_the_page_says_what_the_26_actions_mean() -> None:
 
 
 def test_objects_mean_what_they_mean_in_hico_det() -> None:
-    ours, theirs = (
-        {c.objects[o]: synset for o, synset in zip(c.object, c.object_synsets, strict=True)}
-        for c in (benchmark(name).classes for name in ("v-coco", "hico-det"))
-    )
+    both = [benchmark(name).classes for name in ("v-coco", "hico-det")]
+    ours, theirs = (dict(zip(np.array(c.objects)[c.object], c.object_synsets, strict=True)) for c in both)
     assert len(ours) == 71
     assert ours.items() <= theirs.items()

@@ -110,10 +110,8 @@ INSTANCES_FORMAT = TruthFormat(
 #
 # A list of images, each with boxes and with triplets that refer to boxes by index. Objects have COCO category IDs (1 to
 # 90), verbs count from 1 in alphabetical order. Box coordinates are pixel indices, counted from 1 in test images and
-# from 0 in training images. A file may contain both, so each image has its own coordinates.
-#
-# Some triplets of training images refer to boxes that do not exist. Like QPIC, this reader leaves such images
-# out, and reports their names. In a test image, it is an error.
+# from 0 in training images. Some triplets of training images refer to boxes that do not exist. Like QPIC, this reader
+# leaves such images out, and reports their names. In a test image, it is an error.
 _TEST = "test2015"
 
 

@@ -68,7 +68,11 @@ def image_name(value: object) -> str:
 
 @cache
 def split_images(split: str) -> frozenset[str]:
-    """Return the image names of the official split "train", "val", "test" or "trainval" (train and val together)."""
+    """Return the image names of the official split "train", "val", "test" or "trainval" (train and val together).
+
+    >>> [len(split_images(split)) for split in ("train", "val", "trainval", "test")]
+    [2533, 2867, 5400, 4946]
+    """
     if split == "trainval":
         return split_images("train") | split_images("val")
     path = _FOLDER / "split_steps.json"  # differences of successive image IDs, because they are shorter than IDs

@@ -54,7 +54,7 @@ class _Instances(Struct, gc=False):
 
 
 def read_official(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return triplets, annotations of each person, and image sizes; COCO's boxes are in ``INSTANCES``, near ``path``."""
+    """Return triplets, annotations of each person, and image sizes; COCO's boxes are in the file ``INSTANCES``."""
     actions = benchmark.actions
     in_file = read_typed(path, data, list[_Action], named_record("action", "action_name"))
     names = tuple(action.action_name for action in in_file)
