@@ -103,6 +103,7 @@ def test_scores_of_nan_in_all_rows_are_no_missing_scores(tmp_path: Path, rule: s
 def test_scores_are_those_of_the_other_predictions(tmp_path: Path) -> None:
     """Drop: the score of the file without the prediction. Count: one more false positive, at its score."""
     truth, table = shoe.read_ground_truth(TRUTH), read_predictions(PREDICTIONS["detector"])
+    table = table.select_images(np.arange(40))
     row = int(np.argmax(table.score))
     path = tmp_path / "bad.csv"
     write_predictions(with_box(table, FLAT, row=row), path, "csv")

@@ -286,7 +286,7 @@ def test_a_third_of_the_images_under_names_of_other_images_is_reported(model: st
     chosen = np.random.default_rng(0).permutation(len(names))[: len(names) // 3]
     names[chosen] = np.roll(names[chosen], 1)
     (line,) = check_box_convention(replace(MODELS[model], images=tuple(names)), TRUTH_TABLE).lines()
-    assert missing(line, "of 198 sampled", "other images") == []
+    assert missing(line, " sampled images, ", "other images") == []
 
 
 FEW = TRUTH_TABLE.select_images(np.arange(60))

@@ -70,13 +70,13 @@ def test_the_convention_of_each_kind_is_named(true: str, part: str, named: str) 
 def test_images_that_are_mirrored_or_shifted_are_counted(annotated: GroundTruth) -> None:
     rng = np.random.default_rng(0)
     for quality in ({}, {"jitter": 0.1, "extra": 0.5}, {"jitter": 0.2, "missed": 0.3}):
-        truth = weak.part(annotated.interactions, rng, 300)
+        truth = weak.part(annotated.interactions, rng, 200)
         table = weak.detector(truth, rng, **quality)
         mirrored = in_frame(table, table.image % 2 == 0, "mirrored", relative=False)
         (line,) = check_box_convention(mirrored, truth).lines()
         assert "% if mirrored" in line
         for step, name in ((1, "previous"), (-1, "next")):
-            for images in (np.arange(300) < 75, np.ones(300, bool)):
+            for images in (np.arange(200) < 50, np.ones(200, bool)):
                 (line,) = check_box_convention(shifted(table, images, step), truth).lines()
                 assert f" {name} image of " in line
 
@@ -256,7 +256,7 @@ def test_a_tenth_of_the_triplets_in_another_convention_is_reported(
 
 @pytest.mark.real_data
 @pytest.mark.parametrize(
-    ("seed", "count"), [(0, 12), *(pytest.param(seed, 40, marks=pytest.mark.slow) for seed in range(1, 5))]
+    ("seed", "count"), [(0, 8), *(pytest.param(seed, 40, marks=pytest.mark.slow) for seed in range(1, 5))]
 )
 def test_nothing_is_said_of_right_files_of_any_quality(annotated: GroundTruth, seed: int, count: int) -> None:
     rng = np.random.default_rng(seed)

@@ -39,7 +39,7 @@ def test_damaged_predictions_and_answers_are_read_or_refused(tmp_path: Path, nam
             read_predictions(path, **(options(name, seed) if name in CONTENT else sized))
 
 
-MANY = 20_000
+MANY = 10_000
 LONG = {
     "quotes": '["' + ' "' * MANY + "x",
     "thoughts": "<think>" * MANY + "</thinking>" * MANY,
@@ -63,7 +63,7 @@ LONG = {
 def test_a_long_reply_takes_time_in_proportion(name: str) -> None:
     started = process_time()
     read_answer(LONG[name], Fields())
-    assert process_time() - started < 3
+    assert process_time() - started < 1.5
 
 
 leaves = st.sampled_from([0, 1, -1, 5, 2**62, 0.5, float("nan"), float("inf"), "ride", "", "7", "[{}]", True, None])
