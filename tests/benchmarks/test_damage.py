@@ -12,7 +12,7 @@ from hypothesis import example, given, strategies as st
 from shoe.benchmarks.truth import read_truth_file
 from shoe.core.errors import ShoeError
 from tests.benchmarks.samples import INSTANCES, PPDM, PPDM_MIXED
-from tests.benchmarks.test_hake import IMAGE, TRIPLET
+from tests.benchmarks.test_hico_det import IMAGE, TRIPLET
 from tests.damage import damaged_bytes, damaged_json
 from tests.examples import examples
 
