@@ -1,8 +1,10 @@
-"""All forms of the same annotations give the same table; HICO-DET's training set in HAKE's form."""
+"""All forms of the same annotations give the same table; HAKE's form of the training set; damaged files."""
 
 import gzip
 import io
 import tarfile
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
+from hypothesis import example, given, strategies as st
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.base import ImageLabel, Published
@@ -17,12 +20,14 @@ from shoe.benchmarks.classes import read_classes
 from shoe.benchmarks.summary import Recounted, summary
 from shoe.benchmarks.truth import GroundTruth, read_truth_file
 from shoe.core.boxes import Coordinates
-from shoe.core.errors import InputError, OptionError
+from shoe.core.errors import InputError, OptionError, ShoeError
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.io.native import write_native
 from shoe.scoring.score import score
 from tests.benchmarks.forms import as_bbox, as_hake, as_ppdm, structs, write_mat
 from tests.benchmarks.samples import INSTANCES, PPDM, PPDM_MIXED, parsed, read, training
+from tests.damage import damaged_bytes, damaged_json
+from tests.examples import examples
 from tests.mentions import mentions
 from tests.present import present
 from tests.tables import one_triplet
@@ -295,3 +300,36 @@ def test_the_real_training_set(shared_data: Path) -> None:
         boxes = truth.interactions.human_boxes[own] - 1
         found += sum((boxes == box).all(axis=1).any() for box in split.human_boxes[rows])
     assert found > 8000
+
+
+# Damaged files are read or refused in one line; nothing else comes out of a reader
+
+
+FILES = [sample.read_bytes() for sample in (INSTANCES, PPDM, PPDM_MIXED)]
+HAKE = orjson.dumps({IMAGE: {"labels": [TRIPLET] * 2}})
+CASES = [*((data, damaged_json) for data in (*FILES, HAKE)), *((data, damaged_bytes) for data in FILES[::2])]
+
+
+@pytest.mark.parametrize(("data", "damaged"), CASES)
+@examples(2)
+@given(seed=st.integers(0, 2**32))
+@example(seed=0)
+def test_damaged_json_is_read_or_refused(
+    tmp_path: Path, data: bytes, damaged: Callable[[bytes, int], bytes], seed: int
+) -> None:
+    (tmp_path / "damaged.json").write_bytes(damaged(data, seed))
+    with suppress(ShoeError):
+        read_truth_file(tmp_path / "damaged.json")
+
+
+def test_a_seed_names_one_damage_whatever_came_before() -> None:
+    data = b'[{"a": [1, {"b": [2]}], "c": [3, 4]}]'
+    assert [damaged_json(data, seed) for seed in range(1000)] == [damaged_json(data, seed) for seed in range(1000)]
+
+
+@examples(2)
+@given(seed=st.integers(0, 2**32))
+def test_damaged_gzip_is_read_or_refused(tmp_path: Path, seed: int) -> None:
+    (tmp_path / "damaged.json.gz").write_bytes(damaged_bytes(gzip.compress(PPDM.read_bytes()), seed))
+    with suppress(ShoeError):
+        read_truth_file(tmp_path / "damaged.json.gz")

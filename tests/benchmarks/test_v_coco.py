@@ -81,13 +81,6 @@ def test_official_annotations_need_their_boxes(tmp_path: Path) -> None:
         shoe.read_ground_truth(path, dataset="v-coco")
 
 
-def test_images_without_a_name(tmp_path: Path) -> None:
-    nameless = {"file_name": "images/", "annotations": [], "hoi_annotation": []}
-    (tmp_path / "truth.json").write_text(json.dumps([nameless]))
-    with pytest.raises(InputError, match=mentions("image 1: … 'images/'")):
-        shoe.read_ground_truth(tmp_path / "truth.json", dataset="v-coco")
-
-
 _COUNTS = """hold 3608, sit 1916, ride 556, look 3347, hit 349, eat 521, jump 635, lay 387, talk_on_phone 285,
 carry 472, throw 244, catch 246, cut 269, work_on_computer 410, ski 424, surf 486, skateboard 417, drink 82, kick 180,
 point 31"""
@@ -139,8 +132,13 @@ def test_classes_are_those_of_all_splits_and_rare_ones_have_few_training_triplet
     np.testing.assert_array_equal(rare, training < 10)
 
 
-def test_files_of_another_dataset_are_named(tmp_path: Path) -> None:
+def test_files_of_another_dataset_and_images_without_a_name_are_named(tmp_path: Path) -> None:
     truths, predictions = v_coco.scene(5)
+    (tmp_path / "truth.json").write_text(
+        json.dumps([{"file_name": "images/", "annotations": [], "hoi_annotation": []}])
+    )
+    with pytest.raises(InputError, match=mentions("image 1: … 'images/'")):
+        shoe.read_ground_truth(tmp_path / "truth.json", dataset="v-coco")
     with pytest.raises(InputError, match=mentions("hicodet instances JSON", "hico-det", "--dataset")):
         shoe.read_ground_truth(TRUTH, dataset="v-coco")
     for write in (v_coco.write_everything, v_coco.write_qpic):

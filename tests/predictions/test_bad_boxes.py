@@ -171,12 +171,15 @@ def test_arrays_can_have_bad_rows(changes: dict[str, Any], bad: int) -> None:
         assert counted.score.argmin() == place
 
 
-def test_an_invalid_score_ranks_below_logits_in_every_batch() -> None:
+def test_an_invalid_score_ranks_below_logits_in_every_batch_and_unknown_rules_are_refused() -> None:
     one = Interactions.from_columns(**columns(score=[-3, NAN, -2]), bad_boxes="count")
     two = Interactions.from_columns(**columns(score=[-3e9, 2, 1], images=["c.jpg", "d.jpg"]))
     both = concatenate([one, two])
-    assert both.score.argmin() == 0
-    assert both.bad == {"count": 1}
+    assert (both.score.argmin(), both.bad) == (0, {"count": 1})
+    with option_error("bad boxes", "'ignore'"):
+        read_predictions(PREDICTIONS["detector"], bad_boxes="ignore")
+    with option_error("count, drop, refuse"):
+        Interactions.from_columns(**columns(), bad_boxes="keep")
 
 
 def test_kept_boxes_overlap_no_other_kept_box() -> None:
@@ -201,13 +204,6 @@ def test_nothing_changes_without_bad_rows_except_the_signature() -> None:
         report = shoe.score(same, truth)
         assert dict(report.signature.items)["bad-boxes"] == f"{rule} 0"
         assert not any("bad boxes" in line for line in report.warnings)
-
-
-def test_an_unknown_rule_is_refused() -> None:
-    with option_error("bad boxes", "'ignore'"):
-        read_predictions(PREDICTIONS["detector"], bad_boxes="ignore")
-    with option_error("count, drop, refuse"):
-        Interactions.from_columns(**columns(), bad_boxes="keep")
 
 
 def test_a_wrong_convention_is_still_reported(tmp_path: Path) -> None:

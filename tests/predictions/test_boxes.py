@@ -151,6 +151,10 @@ def test_the_coordinates_go_with_the_convention(tmp_path: Path) -> None:
     assert read_predictions(path, boxes="pixels-1").coordinates.tolist() == [Coordinates.PIXELS_1]
     with input_error("1 of 2 boxes", "pixels-0", "--boxes"):
         read_predictions(path)
+    of_box(path, [100, 80, 50, 90])
+    with input_error("2 of 2 boxes", "xywh", "cxcywh", "--boxes"):
+        read_predictions(path)
+    assert read_predictions(path, boxes="xywh").human_boxes.tolist() == [[100, 80, 150, 170]]
 
 
 def test_sizes_come_from_the_file_or_from_elsewhere_and_are_never_guessed(tmp_path: Path) -> None:
@@ -164,13 +168,6 @@ def test_sizes_come_from_the_file_or_from_elsewhere_and_are_never_guessed(tmp_pa
     of_box(path, [100, 100, 500, 500], width=320, height=200)
     table = read_predictions(path, boxes="thousand", sizes={"a.jpg": (640, 400)})
     assert (table.human_boxes.tolist(), table.sizes.tolist()) == ([[32, 20, 160, 100]], [[320, 200]])
-
-
-def test_boxes_of_another_layout_are_refused_with_the_layouts_that_fit(tmp_path: Path) -> None:
-    path = of_box(tmp_path / "v", [100, 80, 50, 90])
-    with input_error("2 of 2 boxes", "xywh", "cxcywh", "--boxes"):
-        read_predictions(path)
-    assert read_predictions(path, boxes="xywh").human_boxes.tolist() == [[100, 80, 150, 170]]
 
 
 @given(st.lists(st.floats(-100, 100), min_size=4, max_size=4))

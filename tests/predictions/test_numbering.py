@@ -305,19 +305,16 @@ def test_ids_outside_the_numbering_name_those_that_contain_them(tmp_path: Path) 
         read_predictions(path)
 
 
-@pytest.mark.parametrize(
-    ("format_", "values"),
-    [
-        ("qpic,nouns=coco-0", ("objects", "verbs", "interactions")),
-        ("qpic,objects=coco-9", ("objects", "'coco-9'")),
-        ("csv,objects=coco-0", ("format csv", "objects")),
-    ],
-)
-def test_unknown_numberings_are_refused(tmp_path: Path, format_: str, values: tuple[str, ...]) -> None:
-    path = tmp_path / "made.file"
-    write_predictions(GROUND_TRUTH.interactions.select_images(np.arange(9)), path, format_.partition(",")[0])
-    with option_error(*values):
-        read_predictions(path, format=format_)
+def test_unknown_numberings_are_refused(tmp_path: Path) -> None:
+    for format_, *values in (
+        ("qpic,nouns=coco-0", "objects", "verbs", "interactions"),
+        ("qpic,objects=coco-9", "objects", "'coco-9'"),
+        ("csv,objects=coco-0", "format csv", "objects"),
+    ):
+        path = tmp_path / "made.file"
+        write_predictions(GROUND_TRUTH.interactions.select_images(np.arange(9)), path, format_.partition(",")[0])
+        with option_error(*values):
+            read_predictions(path, format=format_)
 
 
 @pytest.fixture(scope="module", params=["hico-det", "v-coco"])

@@ -142,22 +142,22 @@ def test_a_broken_file_gets_one_line_that_says_where(tmp_path: Path, content: An
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("line", "values"),
-    [
+def test_a_file_named_csv_hears_what_csv_needs(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.csv"
+    for line, values in (
         ("file,h_x1,action", "line 1: |'file', 'h_x1', 'action'|CSV|image, hx1|ox2, oy2, object|hx1 for 'h_x1'?"),
         ("file;h_x1", "line 1: |separated by ';'"),
         ("prose", "'prose"),
-    ],
-)
-def test_a_file_named_csv_hears_what_csv_needs(tmp_path: Path, line: str, values: str) -> None:
-    path = tmp_path / "predictions.csv"
-    path.write_text(f"{line}\n1\n")
-    with input_error(*values.split("|")):
-        read_predictions(path)
+    ):
+        path.write_text(f"{line}\n1\n")
+        with input_error(*values.split("|")):
+            read_predictions(path)
 
 
-def test_a_missing_file_is_named_with_its_nearest_sibling(tmp_path: Path) -> None:
+def test_a_missing_file_is_named_with_its_nearest_sibling_and_arrays_by_their_names(tmp_path: Path) -> None:
+    np.savez(tmp_path / "own.npz", boxes=np.zeros((1, 4)), scores=np.zeros(1))
+    with input_error("'boxes', 'scores'", "native"):
+        read_predictions(tmp_path / "own.npz")
     (tmp_path / "predictions.json").write_bytes(b"[]")
     assert len(read_predictions(tmp_path / "predictions.json")) == 0
     with input_error("predictions.json?"):
@@ -191,12 +191,6 @@ def test_a_wrongly_named_document_format_is_read_or_refused(name: str, form: str
         return
     same = {samples.SAMPLES[name], form}
     assert len(same) == 1 or same in ({"qpic", "gen-vlkt"}, {"jsonl", "vlm"})
-
-
-def test_arrays_of_another_program_are_named(tmp_path: Path) -> None:
-    np.savez(tmp_path / "own.npz", boxes=np.zeros((1, 4)), scores=np.zeros(1))
-    with input_error("'boxes', 'scores'", "native"):
-        read_predictions(tmp_path / "own.npz")
 
 
 def test_without_predictions_there_are_no_images_to_score() -> None:
