@@ -30,7 +30,7 @@ def _hoi(**changes: int) -> dict[str, Any]:
 
 def document(**changes: Any) -> list[dict[str, Any]]:
     """One image with one triplet (wrapping tape), and one without any."""
-    boxes = ((PERSON, 0, []), (WRAP, 123, [167]))
+    boxes: list[tuple[Any, ...]] = [(PERSON, 0, []), (WRAP, 123, [167])]
     keys = ("bbox", "category_id", "aux_category_id")
     image = {"file_name": "wrapping_1.jpg", "img_id": 7, "height": 512, "width": 681, **_hoi()}
     image |= {"box_annotations": [dict(zip(keys, box, strict=True)) for box in boxes]}
@@ -132,10 +132,11 @@ def test_a_run_keeps_both_figures_that_are_called_full(tmp_path: Path) -> None:
 
 
 def test_wrong_rows_are_one_line(tmp_path: Path) -> None:
-    for rows, values in (
+    cases: list[tuple[list[list[Any]], str]] = [
         ([[14_130, 0.9]], "triplet 1: class: … 14130 … 0 to 14129"),
         ([[3, 0.9], [3, "x"]], "image '7': row 2:"),
-    ):
+    ]
+    for rows, values in cases:
         document = {"7": [[*row, *PERSON, *WRAP] for row in rows]}
         with pytest.raises(InputError, match=mentions(values)):
             read_predictions(written(tmp_path, document, "preds.json"), dataset="swig-hoi")

@@ -175,7 +175,7 @@ def test_an_invalid_score_ranks_below_logits_in_every_batch_and_unknown_rules_ar
     one = Interactions.from_columns(**columns(score=[-3, NAN, -2]), bad_boxes="count")
     two = Interactions.from_columns(**columns(score=[-3e9, 2, 1], images=["c.jpg", "d.jpg"]))
     both = concatenate([one, two])
-    assert (both.score.argmin(), both.bad) == (0, {"count": 1})
+    assert (int(both.score.argmin()), both.bad) == (0, {"count": 1})
     with option_error("bad boxes", "'ignore'"):
         read_predictions(PREDICTIONS["detector"], bad_boxes="ignore")
     with option_error("count, drop, refuse"):
