@@ -63,7 +63,7 @@ LONG = {
 def test_a_long_reply_takes_time_in_proportion(name: str) -> None:
     started = process_time()
     read_answer(LONG[name], Fields())
-    assert process_time() - started < 1.5
+    assert process_time() - started < 3
 
 
 leaves = st.sampled_from([0, 1, -1, 5, 2**62, 0.5, float("nan"), float("inf"), "ride", "", "7", "[{}]", True, None])
