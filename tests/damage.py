@@ -61,3 +61,20 @@ def _damaged(document: Any, dice: random.Random) -> Any:
         case _:
             holder[key] = deepcopy(dice.choice(_ODD))
     return document
+
+
+DROP = object()
+
+
+def changed(document: Any, *path: Any) -> Any:
+    """A copy of a document with the value at a path replaced by the last argument, or dropped."""
+    copy = orjson.loads(orjson.dumps(document))
+    *keys, last, value = path
+    holder = copy
+    for key in keys:
+        holder = holder[key]
+    if value is DROP:
+        del holder[last]
+    else:
+        holder[last] = value
+    return copy

@@ -6,11 +6,8 @@ The environment variable ``SHOE_BENCHMARKS`` is the path of a folder with furthe
 from __future__ import annotations
 
 import os
-import sys
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,30 +42,21 @@ def benchmark(name: str | Benchmark) -> Benchmark:
         raise unknown_name("dataset", name, benchmark_names())
     module = name.replace("-", "_")
     folder = next(folder for folder in _folders() if (folder / module / _INIT).exists())
-    loaded = import_module(f"{__name__}.{module}") if folder == _OWN else _import_folder(folder / module)
-    found: Benchmark = loaded.BENCHMARK
+    __path__[:] = map(str, _folders())
+    try:
+        found: Benchmark = import_module(f"{__name__}.{module}").BENCHMARK
+    except Exception as error:
+        from shoe.core.errors import InputError, printable
+
+        reason = printable(f"{type(error).__name__}: {error}")
+        expected = "a benchmark that can be imported"
+        raise InputError(folder / module / _INIT, found=reason, expected=expected) from error
     return found
 
 
 def _folders() -> list[Path]:
     path = os.environ.get(ENVIRONMENT)
     return [_OWN, *([Path(path)] if path else [])]
-
-
-def _import_folder(folder: Path) -> ModuleType:
-    name = f"shoe_benchmarks_{folder.name}"
-    spec = spec_from_file_location(name, folder / _INIT, submodule_search_locations=[str(folder)])
-    if name not in sys.modules and spec and spec.loader:
-        sys.modules[name] = module_from_spec(spec)
-        try:
-            spec.loader.exec_module(sys.modules[name])
-        except Exception as error:
-            from shoe.core.errors import InputError, printable
-
-            del sys.modules[name]
-            found = printable(f"{type(error).__name__}: {error}")
-            raise InputError(folder / _INIT, found=found, expected="a benchmark that can be imported") from error
-    return sys.modules[name]
 
 
 def benchmark_names() -> list[str]:

@@ -34,7 +34,6 @@ class CardFile(Document, frozen=True):
     """A published file of a dataset.
 
     Attributes:
-        name: file name.
         holds: name of the published split in the file, or ``IMAGE_LABELS``; files with the same value are alternatives.
         purpose: task for which users need the file.
         place: download location, and the licence of the file if it differs from that of the dataset.
@@ -50,10 +49,8 @@ class CardFile(Document, frozen=True):
 class Card:
     """Description of a dataset.
 
-    Attributes:
-        title: name as in papers, and a short description.
-        files: files that users can download; shoe downloads nothing.
-        notes: remarks about the dataset, such as its sizes and usual scores, one line each.
+    ``title`` is the name as in papers, and a short description; ``files`` are files that users can download, because
+    shoe downloads nothing; ``notes`` are remarks about the dataset, such as its sizes and usual scores, one line each.
     """
 
     title: str
@@ -65,10 +62,8 @@ class Card:
     @property
     def holdings(self) -> dict[str, list[CardFile]]:
         """Files of the dataset, grouped by the split that they contain; image-level labels are a further group."""
-        files: dict[str, list[CardFile]] = {}
-        for file in self.files:
-            files.setdefault(file.holds, []).append(file)
-        return files
+        kinds = dict.fromkeys(file.holds for file in self.files)
+        return {kind: [file for file in self.files if file.holds == kind] for kind in kinds}
 
 
 def read_card(path: Path) -> Card:
@@ -80,10 +75,8 @@ def read_card(path: Path) -> Card:
 class Action:
     """An action of a benchmark that scores the actions of each person, such as V-COCO.
 
-    Attributes:
-        name, gerund: name as in the official files, and its -ing form.
-        roles: "instr" and "obj" in the official order; empty for an action without an object.
-        instruments: for an action with both roles, the object categories with the role "instr"; others are "obj".
+    ``roles`` are "instr" and "obj" in the official order; empty for an action without an object. If an action has both
+    roles, ``instruments`` are the object categories with the role "instr"; others are "obj".
     """
 
     name: str
@@ -96,8 +89,7 @@ class Action:
 class Actions:
     """The A actions of a benchmark that scores the actions of each person (V-COCO), in the order of its files.
 
-    Attributes:
-        left_out: action and role that papers often exclude from mean role AP, such as "point-instr"; "" for none.
+    ``left_out`` is the action and role that papers often exclude from mean role AP ("point-instr"); "" for none.
     """
 
     all: tuple[Action, ...]
@@ -125,11 +117,8 @@ class Actions:
     def by_verb_id(self) -> tuple[tuple[int, int], ...]:
         """(action index, index into ``entries`` or -1 without roles) of each verb ID 0, 1, ... in files."""
         entry_of = {pair: entry for entry, pair in enumerate(self.entries)}
-        return tuple(
-            (number, entry_of.get((number, role), -1))
-            for number, action in enumerate(self.all)
-            for role in action.roles or ("",)
-        )
+        pairs = ((number, role) for number, action in enumerate(self.all) for role in action.roles or ("",))
+        return tuple((number, entry_of.get((number, role), -1)) for number, role in pairs)
 
     def entry_of(self, action: int, object_: str) -> int:
         """Return the index into ``entries`` of an action; -1 without roles. The object decides between two roles."""
@@ -141,10 +130,9 @@ class Actions:
     def verb_ids(
         self, verbs: Sequence[str], objects: Sequence[str], verb: NDArray[np.integer], object_: NDArray[np.integer]
     ) -> Indices:
-        """Return the (n,) verb IDs in files for n (verb, object) pairs.
+        """Return the (n,) verb IDs in files for n pairs of (n,) indices into ``verbs`` and ``objects``.
 
-        ``verb`` and ``object_`` are (n,) indices into ``verbs`` and ``objects``. The object is needed because an action
-        with two roles has two verb IDs, one per role, and the object determines the role.
+        The object is needed because an action with two roles has two verb IDs, and the object determines the role.
         """
         id_of = {pair: i for i, pair in enumerate(self.by_verb_id)}
         actions = [self.names.index(name) for name in verbs]
@@ -160,7 +148,6 @@ class ImageLabel(IntEnum):
     """Annotators' answer to whether an image shows an HOI class: UNKNOWN (not annotated), NO, PERHAPS or YES."""
 
     UNKNOWN = -2
-    """Not annotated."""
     NO = -1
     PERHAPS = 0
     YES = 1
@@ -171,11 +158,9 @@ class TruthFormat:
     """A file format of a benchmark's ground truth.
 
     Attributes:
-        name: name in messages and reports, such as "PPDM/QPIC JSON".
-        example: typical file, such as "test_hico.json (PPDM, QPIC, SG)".
+        name, example: name in messages and reports, and typical file, such as "test_hico.json (PPDM, QPIC, SG)".
         fits: callback that returns whether the content of a file has this format.
-        read: callback that returns the rows of a file, given path, content, benchmark and image split (or None), or
-            raises InputError.
+        read: callback that returns the rows of a file, given path, content, benchmark and image split (or None).
         write: callback that writes a table with the benchmark's vocabularies to a path; None for a read-only format.
     """
 
@@ -201,10 +186,9 @@ def read_published(path: Path) -> dict[str, Published]:
 
 def plain_image_name(value: object) -> str:
     """Return the file name, without folders, of an image path; raise ValueError for other values and empty names."""
-    name = value.replace("\\", "/").rsplit("/", 1)[-1].strip() if isinstance(value, str) else ""
-    if not name:
-        raise ValueError
-    return name
+    if isinstance(value, str) and (name := value.replace("\\", "/").rsplit("/", 1)[-1].strip()):
+        return name
+    raise ValueError
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,31 +202,24 @@ class Benchmark:
         image_name: callback that returns the image name in the ground truth, given a name, path or ID in a file; it
             raises ValueError for other values.
         image_example: example of an image name, for messages.
-        test_images: callback that returns the names of the test images, in the order that is used by prediction files
-            without image names.
+        test_images: callback that returns the names of the test images, in the order of files without image names.
         load_object_ids: callback that loads {object ID: name}, in the order of the 0-based object indices that some
             formats use instead of IDs; if None, object i of the class table has ID i.
         object_numbers: source of the object IDs, for messages, such as "COCO".
-        verb_names: verbs in the order of their IDs in files, from 0; if None, the verbs of the class table. A verb
-            without a class is -1 in ``verb_order``.
+        verb_names: verbs in the order of their IDs in files, from 0; if None, the verbs of the class table.
         splits: names of its image splits.
         class_splits: {name: callback that loads the class split}; masks are in the order of ``classes``.
-        usual_class_split: name of the default class split, if there is one.
         subsets: image subsets, {name: callback that returns the (m,) mask of the images in the subset}.
         read_image_labels: callback that reads (K, m) int8 ``ImageLabel`` of K classes in m images, given path, image
             names, classes and benchmark.
-        protocols: strict protocols by name.
-        about: one-line description of each protocol.
+        protocols, about: strict protocols by name, and a one-line description of each protocol.
         default_protocols: names of the protocols that score triplets by default.
-        load_published: callback that loads the published sizes by split; use ``published``.
-        load_card: callback that loads the dataset card; use ``card``.
+        load_published, load_card: callbacks that load ``published`` and ``card``; use these properties.
         similarity: name of the default similarity map, which is in the package.
         load_actions: callback that loads the actions if the benchmark scores each person's actions; use ``actions``.
         role_protocols: protocols of agent AP and role AP, by name.
-        in_split: callback that returns whether an image is in a split, given both names; by default, whether the image
-            name contains the name of the split.
-        marks: pattern that occurs only in files of this benchmark, such as its image names; needed if another
-            benchmark has a similar format.
+        in_split: callback that returns whether an image is in a split, given both names.
+        marks: pattern that occurs only in files of this benchmark, if another benchmark has a similar format.
         flow: rules that assign error types in the diagnosis; None for those of :mod:`shoe.diagnosis.error_types`.
     """
 

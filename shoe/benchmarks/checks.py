@@ -1,8 +1,7 @@
 """Validation of box indices and class IDs in ground truth files of all formats.
 
-Common arguments: ``path`` is the file, and ``field`` the key of the checked value; ``place_of`` is a pair (names of m
-images, ascending (n,) image index of each triplet); ``index`` is the (n,) value of ``field`` of each triplet;
-``counts`` is the (m,) number of boxes per image. Functions raise InputError for the first invalid value.
+``place_of`` is a pair (names of m images, ascending (n,) image index of each triplet), ``index`` the (n,) value of
+``field`` of each triplet, ``counts`` the (m,) number of boxes. InputError is raised for the first invalid value.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -85,14 +84,9 @@ def check_boxes(
     limit = counts[place_of[1]]
     if (row := first_true((index < 0) | (index >= limit) if wrong is None else wrong)) is not None:
         hint = "perhaps the file counts boxes from 1" if index[row] == limit[row] else None
-        raise InputError(
-            path,
-            record=triplet_name(place_of, row),
-            field=field,
-            found=str(index[row]),
-            expected=f"the index of one of the image's {limit[row]} boxes, from 0",
-            hint="only V-COCO has triplets without object" if index[row] == -1 and field == "object_id" else hint,
-        )
+        hint = "only V-COCO has triplets without object" if index[row] == -1 and field == "object_id" else hint
+        record, expected = triplet_name(place_of, row), f"the index of one of the image's {limit[row]} boxes, from 0"
+        raise InputError(path, record=record, field=field, found=str(index[row]), expected=expected, hint=hint)
 
 
 def box_name(images: Sequence[str], counts: Indices, box: int) -> str:
@@ -102,16 +96,16 @@ def box_name(images: Sequence[str], counts: Indices, box: int) -> str:
 
 
 def objects_of(
-    path: str | Path, images: Sequence[str], counts: Indices, category: Indices, table: Indices, expected: str
+    path: str | Path, images: Sequence[str], counts: Indices, category: Indices, benchmark: Benchmark
 ) -> Indices:
-    """Return the (boxes,) object index of each box, from its category ID in the file; InputError for unknown IDs.
-
-    ``category`` is the (boxes,) category ID of each box; ``table[ID]`` is the object index of a category ID, -1 if
-    unknown. ``expected`` describes the valid IDs in the error message.
-    """
+    """Return the (boxes,) object index of each box, given its (boxes,) category ID in the file."""
+    table, ids, source = benchmark.object_of_id, benchmark.object_ids, benchmark.object_numbers
     inside = (category >= 0) & (category < len(table))
     objects = np.where(inside, table[np.where(inside, category, 0)], -1)
     if (box := first_true(objects < 0)) is not None:
+        is_full = len(ids) == len(table)
+        known = f"one of {source}'s {len(ids)} category ids, between {min(ids)} and {max(ids)}"
+        expected = f"0 to {len(ids) - 1}, an object of {source}" if is_full else known
         record = box_name(images, counts, box)
         raise InputError(path, record=record, field="category_id", found=str(category[box]), expected=expected)
     return objects
@@ -132,7 +126,6 @@ def labels_of_words(
     Args:
         part: "verb" or "object".
         index: (n,) index into ``words`` of each triplet's word; words that no triplet uses are not checked.
-        words: vocabulary of the file.
         place: callback that returns the name of a triplet for messages, given its row.
         limit: text after "one of the dataset's K verbs" in the error message.
         match: callback for words that equal no label: returns their label indices; -1 if no label matches.
@@ -151,10 +144,7 @@ def labels_of_words(
 
 
 def refuse_other_benchmarks(path: str | Path, data: bytes, requested: Benchmark) -> None:
-    """Raise InputError if a file is ground truth of a benchmark other than ``requested``.
-
-    If two benchmarks have the format of the file, ``Benchmark.marks`` decides to which benchmark it belongs.
-    """
+    """Raise InputError for ground truth of another benchmark, by its format, or its marks if both have the format."""
     is_own = any(known.fits(data) for known in requested.formats)
     if is_own and (requested.marks is None or requested.marks.search(data)):
         return
@@ -168,11 +158,7 @@ def refuse_other_benchmarks(path: str | Path, data: bytes, requested: Benchmark)
 def benchmark_of_truth(
     data: bytes, exclude: Benchmark | None = None, *, marked: bool
 ) -> tuple[Benchmark, TruthFormat] | None:
-    """Return the benchmark and the format of a ground truth file, or None if the file has no known format.
-
-    ``exclude`` is a benchmark that is not considered. If ``marked`` is true, the format alone is not sufficient: the
-    file must also contain the benchmark's ``Benchmark.marks``.
-    """
+    """Return the benchmark, not ``exclude``, and the format of a file; if ``marked``, the file must have its marks."""
     for name in benchmark_names():
         other = benchmark(name)
         if exclude is None or name != exclude.name:

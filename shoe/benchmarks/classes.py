@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Indices, Ints, Mask, positions
+from shoe.core.arrays import Indices, Ints, Mask, mask_of, positions
 from shoe.core.errors import InputError, OptionError, did_you_mean, quote
 from shoe.core.io.files import read_bytes
 
@@ -29,16 +29,15 @@ class HoiClasses:
         verbs, objects: distinct names, alphabetical; vocabularies of the ground truth.
         verb, object: (K,) indices into ``verbs`` and ``objects``.
         gerunds: -ing form of each verb, as the dataset writes it.
-        verb_synsets: WordNet 3.0 synset name of each class's verb; "" for no_interaction. Classes with the same verb
-            may have different synsets.
-        object_synsets: WordNet 3.0 synset name of each class's object.
+        verb_synsets, object_synsets: WordNet 3.0 synset names of each class's verb ("" for no_interaction) and object.
+            Classes with the same verb may have different synsets.
         rare: (K,) whether a class has fewer than 10 training pairs, or is rare by the dataset's own definition.
         unseen: (K,) whether a class has no training pair; such a class is neither rare nor non-rare.
         scored: (K,) whether predictions for the test set are scored on the class.
         of: (verbs, objects) class index of each (verb, object) pair; -1 for a pair that is not a class.
         digest: 8 hex digits of the SHA-256 of the table.
-        study_senses: {("verb" or "object", name): synset name} of each word that has another synset in the rating study
-            of the SHOE authors (in their published application) than in the class table.
+        study_senses: {("verb" or "object", name): synset name} of each word that has another synset in the application
+            of the SHOE authors' rating study than in the class table.
     """
 
     name: str
@@ -96,10 +95,9 @@ class HoiClasses:
     @property
     def table(self) -> str:
         """Class table as text in the format of :func:`parse_classes`."""
-        words = ((self.verbs[v], self.objects[o], self.gerunds[v]) for v, o in zip(self.verb, self.object, strict=True))
         kinds = np.select([~self.scored, self.unseen, self.rare], _KINDS[1:], "").tolist()
-        columns = zip(words, self.verb_synsets, self.object_synsets, kinds, strict=True)
-        return class_table([[*names, verb, object_, kind] for names, verb, object_, kind in columns])
+        columns = zip(self.verb, self.object, self.verb_synsets, self.object_synsets, kinds, strict=True)
+        return class_table([[self.verbs[v], self.objects[o], self.gerunds[v], *more] for v, o, *more in columns])
 
 
 def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
@@ -114,9 +112,7 @@ def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
     except UnicodeDecodeError:
         raise InputError(path, found="bytes that are not UTF-8", expected="a tab-separated class table") from None
     classes = replace(parse_classes(text, usual.name, path), study_senses=usual.study_senses)
-    rows = [line.split("\t") for line in text.splitlines()[1:]]
-    _check_labels(rows, path)
-    _check_synsets(rows, usual, path)
+    _check_words([line.split("\t") for line in text.splitlines()[1:]], usual, path)
     return classes
 
 
@@ -136,9 +132,8 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
     """Parse a class table: a header, and one line of six tab-separated fields per class.
 
     The fields are verb, object, gerund, WordNet 3.0 names of the verb's and the object's sense ("" for none), and
-    "rare", "unseen" (not in the training set), "unscored" (not in the test set either) or "".
-
-    Raises InputError, with ``source`` as the file, for the first line in another format, a class twice, or no classes.
+    "rare", "unseen" (not in the training set), "unscored" (not in the test set either) or "". ``source`` is the name of
+    the file in errors.
     """
     lines = text.splitlines()
     if not lines or lines[0].split("\t") != _COLUMNS:
@@ -156,7 +151,7 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
     class_of[verb, object_] = np.arange(len(rows))
     if (class_of >= 0).sum() != len(rows):
         raise InputError(source, found="a class twice", expected="each verb and object pair once")
-    gerund = {row[0]: row[2] for row in rows}
+    gerund, kind = {row[0]: row[2] for row in rows}, np.array([row[5] for row in rows])
     classes = HoiClasses(
         name=name,
         verbs=tuple(verbs),
@@ -166,9 +161,9 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
         gerunds=tuple(gerund[v] for v in verbs),
         verb_synsets=tuple(row[3] for row in rows),
         object_synsets=tuple(row[4] for row in rows),
-        rare=np.array([row[5] == "rare" for row in rows], bool),
-        unseen=np.array([row[5] == "unseen" for row in rows], bool),
-        scored=np.array([row[5] != "unscored" for row in rows], bool),
+        rare=kind == "rare",
+        unseen=kind == "unseen",
+        scored=kind != "unscored",
         of=class_of,
         digest="",
     )
@@ -176,51 +171,43 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
 
 
 def _sense_ids(synsets: tuple[str, ...]) -> Ints:
-    from shoe.lexicon.store import listed_ids
+    from shoe.lexicon.store import lexicon, listed_ids
 
     ids = listed_ids(synsets)
-    for name, sense in zip(synsets, ids.tolist(), strict=True):
-        if sense < 0 and name:
-            from shoe.lexicon.store import lexicon
-
-            hint = "`shoe lexicon carry` writes a class table with the sense names of this lexicon, for --classes"
-            raise OptionError(
-                f"class table: found the sense {quote(name)}, expected a sense of {lexicon().title} ({hint})"
-            )
+    if unknown := next((name for name, sense in zip(synsets, ids.tolist(), strict=True) if sense < 0 and name), ""):
+        hint = "`shoe lexicon carry` writes a class table with the sense names of this lexicon, for --classes"
+        expected = f"a sense of {lexicon().title} ({hint})"
+        raise OptionError(f"class table: found the sense {quote(unknown)}, expected {expected}")
     return ids
 
 
-def _check_labels(rows: Sequence[Sequence[str]], source: str | Path) -> None:
-    """Raise InputError for labels that differ only in case or separators, such as "hot dog" and "Hot_Dog"."""
+def _check_words(rows: Sequence[Sequence[str]], usual: HoiClasses, source: str | Path) -> None:
+    """Raise InputError for labels that differ only in case or separators, such as "hot dog" and "Hot_Dog".
+
+    Also raises InputError for a synset of another part of speech or not in the lexicon; empty fields are valid.
+    """
+    from shoe.lexicon.store import lexicon
     from shoe.lexicon.text import plain, tokens
+
+    def check(column: int, number: int, *, is_right: bool, expected: str, hint: str | None = None) -> None:
+        if not is_right:
+            line, word = f"line {number}", quote(rows[number - 2][column])
+            raise InputError(source, record=line, field=_COLUMNS[column], found=word, expected=expected, hint=hint)
 
     for column in (0, 1):
         first: dict[str, str] = {}
         for number, row in enumerate(rows, start=2):
             label = first.setdefault("".join(tokens(plain(row[column]))), row[column])
-            if label != row[column]:
-                expected = f"{quote(label)} as in another line, or a word that differs in more than case and separators"
-                line, field = f"line {number}", _COLUMNS[column]
-                raise InputError(source, record=line, field=field, found=quote(row[column]), expected=expected)
-
-
-def _check_synsets(rows: Sequence[Sequence[str]], usual: HoiClasses, source: str | Path) -> None:
-    """Raise InputError for a synset of another part of speech or not in the lexicon; empty fields are valid."""
-    from shoe.lexicon.store import lexicon
-
+            expected = f"{quote(label)} as in another line, or a word that differs in more than case and separators"
+            check(column, number, is_right=label == row[column], expected=expected)
     for column, pos, known in ((3, "v", usual.verb_synsets), (4, "n", usual.object_synsets)):
+        kind = "verb" if pos == "v" else "noun"
+        expected = f"a {kind} of {lexicon().title}, such as {known[0]}, or an empty cell"
         for number, row in enumerate(rows, start=2):
             synset = lexicon().synset(row[column])
-            if row[column] and (synset < 0 or lexicon().pos(synset) != pos):
-                raise InputError(
-                    source,
-                    record=f"line {number}",
-                    field=_COLUMNS[column],
-                    found=quote(row[column]),
-                    expected=f"a {'verb' if pos == 'v' else 'noun'} of {lexicon().title}, such as {known[0]}, "
-                    "or an empty cell",
-                    hint=did_you_mean(row[column], known),
-                )
+            is_right = not row[column] or (synset >= 0 and lexicon().pos(synset) == pos)
+            hint = None if is_right else did_you_mean(row[column], known)
+            check(column, number, is_right=is_right, expected=expected, hint=hint)
 
 
 SEEN, UNSEEN = "seen", "unseen"
@@ -232,7 +219,6 @@ class ClassSplit:
     """Named parts of the K classes with separate scores, such as seen and unseen classes in zero-shot detection.
 
     Attributes:
-        name: name in commands and signatures.
         parts: (K,) mask of the classes of each part; parts may overlap, and need not cover all classes.
         source: publication or origin of the split.
         about: description of the held-out classes.
@@ -249,13 +235,10 @@ class ClassSplit:
     ) -> ClassSplit:
         """Return the split into unseen and seen classes, given the indices of unseen classes and the number of classes.
 
-        Example:
-            >>> split = ClassSplit.of_unseen("last", [2], 3, "made for this example")
-            >>> {part: np.flatnonzero(mask).tolist() for part, mask in split.parts.items()}
-            {'unseen': [2], 'seen': [0, 1]}
+        >>> {part: mask.tolist() for part, mask in ClassSplit.of_unseen("last", [2], 3, "example").parts.items()}
+        {'unseen': [False, False, True], 'seen': [True, True, False]}
         """
-        mask = np.zeros(classes, bool)
-        mask[np.asarray(unseen, np.int64)] = True
+        mask = mask_of(np.asarray(unseen, np.int64), classes)
         return cls(name, {UNSEEN: mask, SEEN: ~mask}, source, about)
 
     @cached_property
@@ -267,10 +250,7 @@ class ClassSplit:
         return digest.hexdigest()[:8]
 
     def within(self, own: HoiClasses, classes: HoiClasses) -> ClassSplit:
-        """Convert this split, which is defined on the class table ``own``, to a split of the class table ``classes``.
-
-        Classes are matched by label. A class that is not in ``own`` is in no part.
-        """
+        """Convert this split of the class table ``own`` to one of ``classes``; a class not in ``own`` is in no part."""
         if own is classes:
             return self
         rows = positions(classes.labels, own.labels)

@@ -48,8 +48,7 @@ def columns_of_lists(
 ) -> tuple[Indices, Floats, Indices, Indices, list[Indices]]:
     """Return the boxes and triplets of m images as arrays, image by image; ``fields`` are attributes of triplets.
 
-    Arrays: (m,) number of boxes per image; (b, 4) boxes; (b,) category IDs; (n,) image indices of triplets; per field
-    the (n,) values of triplets.
+    Arrays: (m,) number of boxes; (b, 4) boxes; (b,) category IDs; (n,) image index, and (n,) values of each field.
     """
     counts, size = (np.array([len(each) for each in lists], np.int64) for lists in (boxes, triplets))
     every, hois = list(chain.from_iterable(boxes)), list(chain.from_iterable(triplets))
@@ -63,10 +62,8 @@ def columns_of_lists(
 class BoxLists:
     """The distinct (box, category) pairs of m images, and references from n triplets to them.
 
-    Attributes:
-        offsets: (m + 1,); image i has ``boxes[offsets[i]:offsets[i + 1]]`` and the same range of ``labels``.
-        labels: category ID of each box.
-        human, object: (n,) index of each triplet's human or object box, from 0 within the image.
+    Image i has ``boxes[offsets[i]:offsets[i + 1]]``, and the same range of ``labels``, their category IDs. ``human``
+    and ``object`` are the (n,) indices of the boxes of each triplet, from 0 within the image.
     """
 
     offsets: Indices
@@ -77,16 +74,12 @@ class BoxLists:
 
     @classmethod
     def from_table(cls, table: Interactions, person: int, object_labels: NDArray[np.integer]) -> BoxLists:
-        """Return the box lists of a table with n triplets.
-
-        ``person`` is the category ID of all human boxes; ``object_labels`` are the (n,) category IDs of object boxes.
-        """
-        n = len(table)
-        box = np.concatenate([table.human_boxes, table.object_boxes])
+        """Return the box lists of n triplets, given the category ID of all human boxes, and those of object boxes."""
+        n, image = len(table), np.tile(table.image, 2)
         label = np.concatenate([np.full(n, person), object_labels])
-        image = np.tile(table.image, 2)
-        order = np.lexsort((*box.T, label, image))
-        keys = np.column_stack([image, label, box])[order]
+        keys = np.column_stack([image, label, np.concatenate([table.human_boxes, table.object_boxes])])
+        order = np.lexsort(keys[:, [2, 3, 4, 5, 1, 0]].T)
+        keys = keys[order]
         first = np.concatenate([[True], (keys[1:] != keys[:-1]).any(axis=1)])[: len(keys)]
         start = np.searchsorted(keys[first, 0], np.arange(len(table.images) + 1))
         index = np.empty(2 * n, np.int64)
@@ -102,10 +95,7 @@ _PERSON = "person"
 def write_image_lists(
     table: Interactions, path: str | Path, benchmark: Benchmark, numbers: Mapping[str, NDArray[np.integer]]
 ) -> None:
-    """Write a JSON file in the style of QPIC: boxes and triplets of each image. Box coordinates are not converted.
-
-    ``numbers`` contains further fields of each triplet: {key: (n,) values}.
-    """
+    """Write a JSON file in the style of QPIC with unchanged coordinates; ``numbers`` are further fields of triplets."""
     id_of = np.empty(len(benchmark.objects), np.int64)
     id_of[benchmark.object_order] = list(benchmark.object_ids)
     lists = BoxLists.from_table(table, int(id_of[benchmark.objects.index(_PERSON)]), id_of[table.object])
@@ -120,9 +110,7 @@ def write_box_lists(
 ) -> None:
     """Write the boxes in ``lists`` and the triplets of ``table`` to a JSON file, one line per image.
 
-    Args:
-        keys: JSON keys of the image name, the box list and the triplet list.
-        more: further keys and values of each of the n triplets.
+    ``keys`` are the keys of the image name, the boxes and the triplets; ``more`` are further fields of each triplet.
     """
     with atomic_write(path) as stream:
         stream.write(b"[")

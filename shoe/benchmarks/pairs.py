@@ -15,26 +15,26 @@ CANDIDATES_AT_ONCE = 1 << 19
 
 
 def overlapping_triplets(table: Interactions, label: NDArray[np.integer], iou: float) -> tuple[Indices, Indices]:
-    """Return all pairs of overlapping triplets with the same image and label, as arrays (later row, earlier row).
+    """Return all pairs (later row, earlier row) of triplets with the same image and (n,) label whose boxes overlap.
 
-    Triplets overlap if both their human boxes and their object boxes have an IoU of at least ``iou``, 0 to 1. ``label``
-    is the (n,) label of each triplet. Pairs are sorted by later, then earlier row.
+    Both IoUs, of human boxes and of object boxes, are at least ``iou``. Pairs are sorted by later, then earlier row.
     """
-    humans = convert_boxes(table.human_boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
-    objects = convert_boxes(table.object_boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
-    later, earlier = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    both = [
+        convert_boxes(boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
+        for boxes in (table.human_boxes, table.object_boxes)
+    ]
+    found = [np.zeros((2, 0), np.int64)]
     first = np.repeat(table.offsets[:-1], np.diff(table.offsets))
     count = np.arange(len(first)) - first
     for start, stop in blocks(count, CANDIDATES_AT_ONCE):  # every row with every earlier row of its image
         row, before = expand(first[start:stop], count[start:stop])
         row += start
-        same = label[row] == label[before]
-        row, before = row[same], before[same]
-        overlaps = overlap_of(humans[row], humans[before], Overlap.CONTINUOUS) >= iou
-        overlaps &= overlap_of(objects[row], objects[before], Overlap.CONTINUOUS) >= iou
-        later.append(row[overlaps])
-        earlier.append(before[overlaps])
-    return np.concatenate(later), np.concatenate(earlier)
+        pair = np.stack([row, before])[:, label[row] == label[before]]
+        for boxes in both:
+            pair = pair[:, overlap_of(boxes[pair[0]], boxes[pair[1]], Overlap.CONTINUOUS) >= iou]
+        found.append(pair)
+    later, earlier = np.concatenate(found, axis=1)
+    return later, earlier
 
 
 def merge_pairs(table: Interactions, iou: float) -> Indices:
@@ -51,9 +51,7 @@ def merge_pairs(table: Interactions, iou: float) -> Indices:
 
 
 def single_pair_images(table: Interactions, iou: float = 0.8) -> Mask:
-    """Return an (m,) mask of the images whose triplets all belong to a single pair; False for images without triplets.
-
-    Triplets belong to one pair if :func:`merge_pairs` merges them: same object, IoU of both boxes at least ``iou``.
+    """Return an (m,) mask of the images whose triplets :func:`merge_pairs` merges into one pair.
 
     With ``iou`` 0.8, the mask selects 3,920 images of HICO-DET's test set, with 575 classes. The "single HOI" subset of
     the SHOE paper's supplement also has 575 classes; the paper does not define it.

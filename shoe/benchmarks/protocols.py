@@ -15,8 +15,8 @@ from shoe.benchmarks.scoring_options import (
     StrictOptions,
     Ties,
     changed,
-    changes,
     option,
+    settings,
 )
 from shoe.core.boxes import CommonCoordinates, Overlap
 from shoe.core.errors import OptionError, quote, unknown_name
@@ -99,13 +99,7 @@ ABOUT = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of one evaluation.
-
-    Attributes:
-        strict: exact-label protocols, in the requested order.
-        semantic: semantic protocol; None if not requested.
-        roles: protocols of agent AP and role AP, in the requested order.
-    """
+    """Options of one evaluation: exact-label protocols, the semantic protocol or None, and protocols by person."""
 
     strict: tuple[StrictOptions, ...]
     semantic: SemanticOptions | None
@@ -130,11 +124,9 @@ def choose(
     Args:
         names: protocols, at most one of them semantic; ``all`` stands for ``shoe`` and all protocols of the benchmark.
         assignments: ``NAME=VALUE`` settings for the semantic protocol, or with prefix ``strict.`` for the strict ones.
-        strict, roles: protocols of the benchmark, by name.
         image_labels: whether image-level labels are available; if not, known-object protocols use annotated boxes.
 
-    Raises:
-        OptionError: for an unknown name or value, two semantic protocols, or a setting that no requested protocol uses.
+    Raises OptionError for an unknown name or value, two semantic protocols, or a setting that no protocol uses.
     """
     for argument, values, example in (("protocols", names, '["qpic"]'), ("options", assignments, '["tau=0.3"]')):
         if isinstance(values, str) or not all(isinstance(value, str) for value in values):
@@ -169,9 +161,7 @@ def shortest(
     *,
     image_labels: bool = False,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the fewest protocol names and settings with which :func:`choose` returns the same options.
-
-    Settings are sorted, without defaults; the last of repeated settings counts. Arguments are as in :func:`choose`.
+    """Return the fewest protocol names and settings, sorted, with which :func:`choose` returns the same options.
 
     >>> shortest(["shoe"], ["tau=0.40", "sense=max", "delta=0.5", "tau=0.3"], {})
     (('shoe',), ('sense=max', 'tau=0.3'))
@@ -179,8 +169,7 @@ def shortest(
     chosen, usual = (
         choose(names, each, strict, roles, image_labels=image_labels).families for each in (assignments, ())
     )
-    differing: dict[str, str] = {}
+    differing: set[tuple[str, str]] = set()
     for own, default in zip(chosen, usual, strict=True):
-        differing |= changes(own, default)
-    changed_options = (f"{name}={value}" for name, value in sorted(differing.items()))
-    return tuple(each.protocol for each in chosen), tuple(changed_options)
+        differing |= settings(own, quiet=True).items() - settings(default, quiet=True).items()
+    return tuple(each.protocol for each in chosen), tuple(f"{name}={value}" for name, value in sorted(differing))

@@ -50,6 +50,9 @@ TauBy = Literal["dataset", "image", "score", "best"]
 NoInteraction = Literal["keep", "exclude"]
 Assign = Literal["greedy-gt", "best-first", "hungarian", "confidence"]
 _COUNT = (1, 10**9)
+_SEMANTIC_INTERPOLATIONS = (
+    Interpolation.ALL_POINTS, Interpolation.ELEVEN, Interpolation.HUNDRED_ONE, Interpolation.TRAPEZOID
+)  # fmt: skip
 _HELP = "`shoe score -o help` lists all options"
 
 
@@ -60,13 +63,10 @@ def option(
     range: tuple[float, float] | None = None,  # noqa: A002
     quiet: bool = False,
 ) -> Any:
-    """Return a dataclass field for an option of a protocol.
+    """Return a dataclass field for an option of a protocol, whose description is ``what``.
 
-    Args:
-        what: description of the option.
-        values: allowed members of an enumeration type; by default, all members.
-        range: lowest and highest allowed number.
-        quiet: whether signatures omit the option at its default value; for options that older signatures do not have.
+    ``values`` are the allowed members of an enumeration type (default: all), ``range`` the lowest and highest number.
+    Signatures omit a ``quiet`` option at its default value, because older signatures do not have it.
     """
     return field(default=default, metadata={"what": what, "values": values, "range": range, "quiet": quiet})
 
@@ -115,26 +115,17 @@ class SemanticOptions(Overlapping):
         "image", "classes in which an unmatched prediction can be a false positive in mF1 (A7)"
     )
     delta: float = option(
-        0.5,
-        "similarity from which an unmatched prediction is a false positive of a class (A8)",
-        range=(0, 1),
+        0.5, "similarity from which an unmatched prediction is a false positive of a class (A8)", range=(0, 1)
     )
     delta_at: At = option(">=", "comparison of the similarity with delta in mAP (A8)")
     f1_delta_at: At = option(">", "comparison of the similarity with delta in mF1 (A8)")
     ap: Interpolation = option(
-        Interpolation.ALL_POINTS,
-        "interpolation of the precision-recall curve (A10)",
-        Interpolation.ALL_POINTS,
-        Interpolation.ELEVEN,
-        Interpolation.HUNDRED_ONE,
-        Interpolation.TRAPEZOID,
+        Interpolation.ALL_POINTS, "interpolation of the precision-recall curve (A10)", *_SEMANTIC_INTERPOLATIONS
     )
     ties: Ties = option(
-        Ties.EXPECTED,
-        "AP with equal scores: mean over all orders of equal scores, or the order of the input (A11)",
-        Ties.EXPECTED,
-        Ties.INPUT,
-    )
+        Ties.EXPECTED, "AP with equal scores: mean over all orders of equal scores, or the order of the input (A11)",
+        Ties.EXPECTED, Ties.INPUT,
+    )  # fmt: skip
     classes: Literal["truth", "all"] = option("truth", "classes in the mean: with ground truth, or all (A12)")
     senses: Literal["table", "study", "first"] = option(
         "table",
@@ -196,12 +187,8 @@ class SemanticOptions(Overlapping):
     @property
     def order_free(self) -> bool:
         """Whether scores are independent of the order of lines, images and ground truths."""
-        return (
-            self.assign == "best-first"
-            and self.sigma_ties != "index"
-            and self.ties is Ties.EXPECTED
-            and self.cap is self.nms is None
-        )
+        by_score = self.assign == "best-first" and self.sigma_ties != "index" and self.ties is Ties.EXPECTED
+        return by_score and self.cap is self.nms is None
 
     @property
     def coordinates(self) -> CommonCoordinates:
@@ -254,26 +241,10 @@ Family = TypeVar("Family", SemanticOptions, StrictOptions)
 
 
 def settings(options: Any, *, quiet: bool = False) -> dict[str, str]:
-    """Return {public option name: value as text}, such as ``{"protocol": "shoe", "combine": "arithmetic", ...}``.
-
-    If ``quiet`` is False, options declared as quiet (see :func:`option`) are omitted at their default value.
-    """
-    values = ((f, getattr(options, f.name)) for f in fields(options))
-    return {
-        options.prefix + _name(f): _text(value)
-        for f, value in values
-        if quiet or not f.metadata.get("quiet") or value != f.default
-    }
-
-
-def changes(options: Any, usual: Any) -> dict[str, str]:
-    """Return {option name: value as text} of the options whose value differs from that in ``usual``.
-
-    >>> changes(changed(SemanticOptions(), ["tau=4e-1", "delta=0.50"]), SemanticOptions())
-    {'tau': '0.4'}
-    """
-    values = ((f, getattr(options, f.name)) for f in fields(options))
-    return {options.prefix + _name(f): _text(value) for f, value in values if value != getattr(usual, f.name)}
+    """Return {option name: value as text}; without options declared as quiet at their default, unless ``quiet``."""
+    left_out = [] if quiet else [f.name for f in fields(options) if f.metadata.get("quiet")]
+    shown = (f for f in fields(options) if f.name not in left_out or getattr(options, f.name) != f.default)
+    return {options.prefix + _name(f): _text(getattr(options, f.name)) for f in shown}
 
 
 def changed(options: Family, assignments: Iterable[str]) -> Family:
@@ -305,11 +276,8 @@ def changed(options: Family, assignments: Iterable[str]) -> Family:
 
 def describe() -> list[tuple[str, str, str, str]]:
     """Return name, values, default and description of every option, semantic options first."""
-    return [
-        (name, _range(f), _text(f.default), f.metadata["what"])
-        for family in (SemanticOptions, StrictOptions)
-        for name, f in _fields(family).items()
-    ]
+    known = _fields(SemanticOptions) | _fields(StrictOptions)
+    return [(name, _range(f), _text(f.default), f.metadata["what"]) for name, f in known.items()]
 
 
 def _fields(family: type[SemanticOptions] | type[StrictOptions]) -> dict[str, Field[Any]]:
@@ -326,11 +294,10 @@ def _text(value: Any) -> str:
 
 
 def _values(declared: Field[Any]) -> tuple[str, ...]:
-    if declared.metadata["values"]:
-        return tuple(declared.metadata["values"])
     if get_origin(declared.type) is Literal:
         return get_args(declared.type)
-    return tuple(declared.type) if isinstance(declared.type, type) and issubclass(declared.type, StrEnum) else ()
+    is_enum = isinstance(declared.type, type) and issubclass(declared.type, StrEnum)
+    return declared.metadata["values"] or (tuple(declared.type) if is_enum else ())  # type: ignore[arg-type]
 
 
 def _range(declared: Field[Any]) -> str:

@@ -14,8 +14,6 @@ from shoe.core.errors import OptionError, quote
 from shoe.version import __version__
 
 _SAFE = " ,;.+<>=()[]/_-"
-
-
 OF_PREDICTIONS = ("boxes", "scores", "coordinates", "class-ids", "bad-boxes")
 """Signature entries on how predictions were read, which may differ between models."""
 
@@ -24,12 +22,7 @@ OF_PREDICTIONS = ("boxes", "scores", "coordinates", "class-ids", "bad-boxes")
 class Signature:
     """How a score was computed: version, all options and hashes of the data, as ``shoe:0.1.0|data:hico-det|...``.
 
-    Scores with equal signatures are comparable. ``Signature.parse(str(s)) == s`` for every signature s.
-
-    Attributes:
-        items: pairs of a name and a value.
-        protocols: strict and role protocols of the benchmark, by name; not part of the signature, but :meth:`short`
-            needs their defaults.
+    Scores with equal signatures are comparable. ``protocols`` of the benchmark, by name, are only for :meth:`short`.
     """
 
     items: tuple[tuple[str, str], ...]
@@ -40,20 +33,18 @@ class Signature:
 
     @classmethod
     def parse(cls, text: str, protocols: Mapping[str, Any] | None = None) -> Signature:
-        """Parse the text of a signature; ``protocols`` is only needed for :meth:`short` (see the attribute).
+        """Parse the text of a signature; ``protocols`` is only needed for :meth:`short`.
 
         >>> str(Signature.parse("shoe:1.0|data:hico-det"))
         'shoe:1.0|data:hico-det'
 
         Raises OptionError if a part between bars has no colon.
         """
-        items = []
-        for part in text.split("|"):
-            name, colon, value = part.partition(":")
-            if not colon:
-                raise OptionError(f"signature: found {quote(part)}, expected name:value")
-            items.append((unquote(name), unquote(value)))
-        return cls(tuple(items), protocols or {})
+        parts = text.split("|")
+        if wrong := [part for part in parts if ":" not in part]:
+            raise OptionError(f"signature: found {quote(wrong[0])}, expected name:value")
+        pairs = (map(unquote, part.split(":", 1)) for part in parts)
+        return cls(tuple((name, value) for name, value in pairs), protocols or {})
 
     def short(self) -> str:
         """Return a short form for captions: version, data, protocol, changed options, and a hash of the signature."""
@@ -78,12 +69,10 @@ def sign(
     semantic: SemanticOptions | None = None,
     protocols: Mapping[str, Any] | None = None,
 ) -> Signature:
-    """Return the signature of an evaluation.
+    """Return the signature of an evaluation; ``protocols`` are those of the benchmark, for :meth:`Signature.short`.
 
-    Args:
-        facts: entries for everything besides the options that affects scores: ``GroundTruth.signature_fields()``, the
-            similarity map and its hash, and how predictions were read.
-        protocols: protocols of the benchmark by name, for :meth:`Signature.short`.
+    ``facts`` are entries for everything else that affects scores: ``GroundTruth.signature_fields()``, the name and hash
+    of the similarity map, and how predictions were read.
     """
     items = {"shoe": __version__, **facts}
     for options in (strict, semantic):

@@ -86,14 +86,12 @@ class DatasetCard(Document, frozen=True):
 
 def dataset_list() -> DatasetList:
     """Return all datasets, with class counts for each dataset on which shoe can score predictions."""
-    datasets = []
-    for name, card in cards().items():
-        sizes: tuple[Any, ...] = ()
-        if name in benchmark_names():
-            classes, splits = benchmark(name).classes, benchmark(name).class_splits
-            sizes = len(classes), len(classes.verbs), len(classes.objects), list(splits)
-        datasets.append(ListedDataset(name, card.title, card.licence, *sizes))
-    return DatasetList(datasets)
+    counts: dict[str, tuple[Any, ...]] = {}
+    for data in map(benchmark, benchmark_names()):
+        classes = data.classes
+        counts[data.name] = len(classes), len(classes.verbs), len(classes.objects), list(data.class_splits)
+    listed = (ListedDataset(name, card.title, card.licence, *counts.get(name, ())) for name, card in cards().items())
+    return DatasetList(list(listed))
 
 
 def dataset_card(name: str) -> DatasetCard:
@@ -103,17 +101,14 @@ def dataset_card(name: str) -> DatasetCard:
     if name not in benchmark_names():
         return DatasetCard(*texts)
     data = benchmark(name)
-    table, splits = data.classes, {split: load() for split, load in data.class_splits.items()}
-    rare, no_interaction = int(table.rare.sum()), int(table.no_interaction.sum())
-    return DatasetCard(
-        *texts,
-        ClassCounts(len(table), len(table.verbs), len(table.objects), rare, no_interaction),
-        {split: PublishedSize(**size.counts, source=size.source) for split, size in data.published.items()},
-        {
-            split: CardSplit(each.about, each.digest, {part: int(mask.sum()) for part, mask in each.parts.items()})
-            for split, each in splits.items()
-        },
-    )
+    table, splits = data.classes, {}
+    for name_of_split, load in data.class_splits.items():
+        split = load()
+        parts = {part: int(mask.sum()) for part, mask in split.parts.items()}
+        splits[name_of_split] = CardSplit(split.about, split.digest, parts)
+    counts = len(table), len(table.verbs), len(table.objects), int(table.rare.sum()), int(table.no_interaction.sum())
+    published = {split: PublishedSize(**size.counts, source=size.source) for split, size in data.published.items()}
+    return DatasetCard(*texts, ClassCounts(*counts), published, splits)
 
 
 MERGED_AT = 0.5
@@ -213,7 +208,6 @@ def sizes(truth: GroundTruth) -> dict[str, int]:
 def summary(file: str, truth: GroundTruth) -> DatasetInfo:
     """Return the counts of a ground truth file; ``file`` is the file name to report.
 
-    ``pairs``: annotated box pairs, before and after merging pairs of the same object with IoUs of at least 0.5.
     ``overlapping_triplets``: likely duplicate annotations, with IoUs of at least 0.5 to an earlier triplet of the same
     class and image. ``rare_recounted``: number of classes that are rare by the counts of this file; only for a
     training set, if the class table has rare classes. ``published``: published counts; only for a known split.
@@ -235,11 +229,7 @@ def summary(file: str, truth: GroundTruth) -> DatasetInfo:
         pairs=BoxPairs(distinct_pairs(table), len(np.unique(merge_pairs(table, MERGED_AT))), MERGED_AT),
         repeated_triplets=int(exact_duplicates(table).sum()),
         overlapping_triplets=len(np.unique(overlapping_triplets(table, truth.hoi, MERGED_AT)[0])),
-        coordinates={
-            kind.name.lower(): int((table.coordinates == kind).sum())
-            for kind in Coordinates
-            if kind in table.coordinates
-        },
+        coordinates={kind.name.lower(): n for kind in Coordinates if (n := int((table.coordinates == kind).sum()))},
         rare_recounted=rare if "train" in truth.split and classes.rare.any() else None,
         left_out_images=len(truth.left_out) or None,
         published=compare_with_published(truth.benchmark, truth.split, counts),
@@ -247,16 +237,11 @@ def summary(file: str, truth: GroundTruth) -> DatasetInfo:
 
 
 def compare_with_published(data: Benchmark, split: str, counts: Mapping[str, int]) -> Published | None:
-    """Compare the counts of a file with the published counts of its split.
+    """Compare the counts of a file, as :func:`sizes` returns them, with the published counts of its split.
 
-    Args:
-        split: name of the split; "/" and the text after it are ignored. If several published splits have this name
-            ("train2015" and "train2015, HAKE"), or if it is unknown, the published split with as many images and
-            triplets as the file is used.
-        counts: counts of the file, as :func:`sizes` returns them.
-
-    Returns:
-        The comparison, or None if no published split is found by name or by these two counts.
+    "/" and the text after it are ignored in ``split``. If several published splits have this name ("train2015" and
+    "train2015, HAKE"), or if it is unknown, the published split with as many images and triplets as the file is used.
+    Returns None if no published split is found by name or by these two counts.
     """
     split, size = split.partition("/")[0], [counts["images"], counts["triplets"]]
     known = [name for name in data.published if name.partition(",")[0] == split] or list(data.published)
@@ -264,18 +249,13 @@ def compare_with_published(data: Benchmark, split: str, counts: Mapping[str, int
     chosen = next(same_size, split if split in data.published else None)
     if chosen is None:
         return None
-    published = data.published[chosen]
-    differs = {
-        name: Differs(counts[name], number) for name, number in published.counts.items() if counts[name] != number
-    }
-    return Published(chosen, published.source, not differs, differs)
+    known_counts, source = data.published[chosen].counts, data.published[chosen].source
+    differs = {name: Differs(counts[name], n) for name, n in known_counts.items() if counts[name] != n}
+    return Published(chosen, source, not differs, differs)
 
 
 def statistics(file: str, truth: GroundTruth) -> DatasetStats:
-    """Return the number of triplets and images of every class, verb and object, sorted by triplets, most first.
-
-    ``file`` is the file name to report.
-    """
+    """Return the number of triplets and images of every class, verb and object, most triplets first, of ``file``."""
     table, classes = truth.interactions, truth.classes
     rare, labels = classes.rare.tolist(), classes.labels
     return DatasetStats(
@@ -287,10 +267,7 @@ def statistics(file: str, truth: GroundTruth) -> DatasetStats:
 
 
 def _counted(truth: GroundTruth, label: NDArray[np.int32], size: int) -> Iterator[tuple[int, int, int]]:
-    """Return an iterator over (label index, number of triplets, number of images), most triplets first.
-
-    ``label`` is the (n,) label index of each triplet; ``size`` is the number of labels.
-    """
+    """Return (index, number of triplets, number of images) of ``size`` labels, most triplets first."""
     triplets = np.bincount(label, minlength=size)
     images = np.bincount(np.unique(np.column_stack([truth.interactions.image, label]), axis=0)[:, 1], minlength=size)
     order = np.argsort(-triplets, kind="stable")

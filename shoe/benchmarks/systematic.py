@@ -23,7 +23,7 @@ from shoe.benchmarks import benchmark
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import ClassSplit
 from shoe.benchmarks.truth import GroundTruth, read_truth_file
-from shoe.core.arrays import Floats, Indices, Mask, expand
+from shoe.core.arrays import Floats, Indices, Mask, expand, mask_of, positions
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import InputError, OptionError, pluralize, quote, unknown_name
 from shoe.core.interactions import Interactions, concatenate
@@ -36,10 +36,7 @@ SOURCE = "Takemoto et al., HICO-DET-SG and V-COCO-SG; seeds and program of Fujit
 
 
 def published_splits(dataset: str, ratio: float, seeds: Sequence[int]) -> dict[str, Callable[[], ClassSplit]]:
-    """Return {split name: function that builds the split} for the published splits "sg1", "sg2", ... of a dataset.
-
-    ``ratio`` is the fraction of the combinations for training, and ``seeds`` the random seed of each split.
-    """
+    """Return {"sg1": function that builds the split, ...}; ``ratio`` is the fraction of combinations for training."""
     return {f"sg{number}": partial(_published, dataset, ratio, seed, number) for number, seed in enumerate(seeds, 1)}
 
 
@@ -57,9 +54,7 @@ def _published(dataset: str, ratio: float, seed: int, number: int) -> ClassSplit
 
 def file_order(data: Benchmark) -> Indices:
     """Return (V, O) keys that sort pairs of V verbs and O objects by object ID, then by verb ID in files."""
-    object_number = np.empty(len(data.objects), np.int64)
-    object_number[data.object_order] = np.arange(len(data.object_order))
-    object_number = object_number[: len(data.classes.objects)]
+    object_number = positions(range(len(data.classes.objects)), data.object_order.tolist())
     verb_number = np.argsort(data.verb_order)[:, None]
     if data.actions.all:  # an action has a number for each role, and an object has one of the roles
         every = np.indices((len(data.classes.verbs), len(data.classes.objects)))
@@ -68,16 +63,14 @@ def file_order(data: Benchmark) -> Indices:
 
 
 VERIFY: dict[str, Callable[[Indices], Indices]] = {
+    # Two, or one for an object or verb with only one combination; counted in training images.
     "possible": lambda total: np.minimum(total, 2),
+    # Two, as in the paper, which is impossible if a verb has one object; counted in training images.
     "paper": lambda total: np.full_like(total, 2),
+    # One, as in the released program; counted in the list of training combinations, without regard to images.
     "released": lambda total: np.minimum(total, 1),
 }
-"""Rules for the minimum number of training combinations of each object and verb, as functions of its total number:
-
-- possible: two, or one for an object or verb with only one combination; counted in training images.
-- paper: two, as in the paper, which is impossible if a verb has one object; counted in training images.
-- released: one, as in the released program; counted in the list of training combinations, without regard to images.
-"""
+"""Rules for the minimum number of training combinations of each object and verb, as functions of its total number."""
 DRAWS = ("skip", "uniform")
 """Sampling of test combinations from a shuffled list: "uniform" takes the first combinations, like scikit-learn's
 train_test_split; "skip" skips each combination whose removal from training would violate the rules."""
@@ -96,8 +89,7 @@ class SplitRules(Document, frozen=True, omit_defaults=False):
         ratio: fraction of the combinations for training, above 0 and below 1; their number is rounded down.
         verify: rule for the minimum number of training combinations of each object and verb, a key of ``VERIFY``.
         draw: sampling method of test combinations, one of ``DRAWS``.
-        mixed: treatment of images that show both training and test combinations, one of ``MIXED``.
-        empty: treatment of images without triplets, one of ``EMPTY``.
+        mixed, empty: treatment of images with both training and test combinations (``MIXED``), or none (``EMPTY``).
         min_similarity, max_similarity: bounds, 0 to 1, of the similarity of each test combination to the training
             combination most similar to it.
         tries: maximum number of seeds that are tried.
@@ -119,10 +111,8 @@ class SplitRules(Document, frozen=True, omit_defaults=False):
         if not 0 < self.ratio < 1:
             raise OptionError(f"ratio: found {self.ratio:g}, expected a fraction above 0 and below 1, such as 0.9")
         if not 0 <= self.min_similarity <= self.max_similarity <= 1:
-            found = f"{self.min_similarity:g} and {self.max_similarity:g}"
-            raise OptionError(
-                f"min_similarity and max_similarity: found {found}, expected 0 <= minimum <= maximum <= 1"
-            )
+            found = f"{self.min_similarity:g} and {self.max_similarity:g}, expected 0 <= minimum <= maximum <= 1"
+            raise OptionError(f"min_similarity and max_similarity: found {found}")
         if self.tries < 1:
             raise OptionError(f"tries: found {self.tries}, expected 1 or more")
 
@@ -136,9 +126,7 @@ class SplitRules(Document, frozen=True, omit_defaults=False):
 class Combinations:
     """The C combinations of object and verb in a table, in their order before shuffling.
 
-    Attributes:
-        object, verb: (C,) indices into the vocabularies of the table.
-        row: (n,) index of each triplet's combination.
+    ``object`` and ``verb`` are the (C,) indices of words, and ``row`` the (n,) index of each triplet's combination.
     """
 
     object: Indices
@@ -147,19 +135,11 @@ class Combinations:
 
     @classmethod
     def from_table(cls, table: Interactions, order: NDArray[np.integer] | None = None) -> Combinations:
-        """Return the combinations that occur in a table with V verbs and O objects, sorted by ``order``.
-
-        ``order`` is a (V, O) array of distinct sort keys. By default, combinations are sorted by object, then verb, in
-        the order of the vocabularies.
-        """
+        """Return the combinations in a table, sorted by the (V, O) keys ``order``; by default by object, then verb."""
         usual = np.arange(len(table.verbs) * len(table.objects)).reshape(len(table.objects), -1).T
-        ordered = np.argsort((usual if order is None else order).ravel(), kind="stable")
-        at = table.verb * np.int64(len(table.objects)) + table.object
-        present = ordered[np.bincount(at, minlength=len(ordered))[ordered] > 0]
-        number = np.zeros(len(ordered), np.int64)
-        number[present] = np.arange(len(present))
-        verb, object_ = np.divmod(present, max(len(table.objects), 1))
-        return cls(object_, verb, number[at])
+        key = (usual if order is None else order)[table.verb, table.object]
+        _, first, row = np.unique(key, return_index=True, return_inverse=True)
+        return cls(table.object[first].astype(np.int64), table.verb[first].astype(np.int64), row)
 
     def __len__(self) -> int:
         return len(self.object)
@@ -169,10 +149,8 @@ class Combinations:
 class _Sample:
     """Combinations sampled so far.
 
-    Attributes:
-        held_out: (C,) mask of the sampled combinations.
-        lost: (m,) mask of the images that show a sampled combination and are therefore not in training.
-        shown: (C,) number of training images that show each combination.
+    ``held_out`` is their (C,) mask, ``lost`` the (m,) mask of the images that show one of them and are therefore not in
+    training, and ``shown`` the (C,) number of training images that show each combination.
     """
 
     held_out: Mask
@@ -190,19 +168,15 @@ class CombinationSampler:
     def __init__(
         self, table: Interactions, combinations: Combinations, rules: SplitRules, similar: Floats | None
     ) -> None:
-        """Prepare the sampler; ``similar``, (C, C) symmetric similarities, is only needed for rules about similarity.
-
-        Raises OptionError if no sample can satisfy the rules.
-        """
+        """Prepare the sampler; rules about similarity need (C, C) ``similar``. OptionError for impossible rules."""
         self._rules, self._similar = rules, similar
         count = len(combinations)
         image, row = np.divmod(np.unique(table.image * np.int64(count) + combinations.row), max(count, 1))
         self._row, self._of_image = row, np.searchsorted(image, np.arange(len(table.images) + 1))
         by_row = np.argsort(row, kind="stable")
         self._image, self._of_row = image[by_row], np.searchsorted(row[by_row], np.arange(count + 1))
-        self._none = _Sample(
-            np.zeros(count, bool), np.zeros(len(table.images), bool), np.bincount(row, minlength=count)
-        )
+        nothing = np.zeros(count, bool), np.zeros(len(table.images), bool)
+        self._none = _Sample(*nothing, np.bincount(row, minlength=count))
         self._group: Indices = np.arange(count)
         if similar is not None and rules.max_similarity < 1:
             from scipy.sparse.csgraph import connected_components
@@ -215,8 +189,7 @@ class CombinationSampler:
         ):
             has = np.bincount(index)
             need = VERIFY[rules.verify](has) * (has > 0)
-            never = int((need > has).sum())
-            if never:
+            if never := int((need > has).sum()):
                 impossible = f"{rules.verify} is impossible: {never} of {int((has > 0).sum())} {single}"
                 raise OptionError(f"verify: found {rules.verify}, expected possible or released ({impossible})")
             self._sides.append((lack, index, need))
@@ -231,13 +204,12 @@ class CombinationSampler:
             reason = self._lacking(drawn)
             return (None, reason) if reason else (drawn.held_out, "")
         drawn, left, reasons = self._none, wanted, Counter[str]()
-        for first in order[np.sort(np.unique(self._group[order], return_index=True)[1])]:
-            members = np.flatnonzero(self._group == self._group[first])
-            if len(members) > left:
-                reasons["too many combinations are linked by similarities above the maximum"] += 1
-                continue
-            more = self._with(drawn, members)
-            reason = self._lacking(more)
+        for group in dict.fromkeys(self._group[order].tolist()):
+            members = np.flatnonzero(self._group == group)
+            more, reason = drawn, "too many combinations are linked by similarities above the maximum"
+            if len(members) <= left:
+                more = self._with(drawn, members)
+                reason = self._lacking(more)
             if reason:
                 reasons[reason] += 1
                 continue
@@ -247,14 +219,12 @@ class CombinationSampler:
         return None, f"{left:,} of {wanted:,} test combinations not found: {reasons.most_common(1)[0][0]}"
 
     def _with(self, drawn: _Sample, members: Indices) -> _Sample:
+        showing = self._image[_members(self._of_row, members)]
+        images = np.flatnonzero(mask_of(showing, len(drawn.lost)) & ~drawn.lost)
+        gone = np.bincount(self._row[_members(self._of_image, images)], minlength=len(drawn.shown))
         held_out, lost = drawn.held_out.copy(), drawn.lost.copy()
         held_out[members] = True
-        starts, ends = self._of_row[members], self._of_row[members + 1]
-        images = np.unique(self._image[expand(starts, ends - starts)[1]])
-        images = images[~lost[images]]
         lost[images] = True
-        starts, ends = self._of_image[images], self._of_image[images + 1]
-        gone = np.bincount(self._row[expand(starts, ends - starts)[1]], minlength=len(held_out))
         return _Sample(held_out, lost, drawn.shown - gone)
 
     def _lacking(self, drawn: _Sample) -> str:
@@ -264,21 +234,24 @@ class CombinationSampler:
             left = index[train if self._rules.verify == "released" else shown]
             if (np.bincount(left, minlength=len(need)) < need).any():
                 return f"training would keep {lack}"
-        if self._similar is None or not self._rules.min_similarity:
-            return ""
-        if (self._similar[np.ix_(drawn.held_out, shown)].max(axis=1, initial=0) < self._rules.min_similarity).any():
-            return "a test combination was less similar to all training combinations than the minimum"
+        least = self._rules.min_similarity
+        if self._similar is not None and least:
+            nearest = self._similar[np.ix_(drawn.held_out, shown)].max(axis=1, initial=0)
+            if (nearest < least).any():
+                return "a test combination was less similar to all training combinations than the minimum"
         return ""
+
+
+def _members(offsets: Indices, groups: Indices) -> Indices:
+    return expand(offsets[groups], np.diff(offsets)[groups])[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SystematicSplit:
     """A systematic generalisation split.
 
-    Attributes:
-        held_out: (C,) mask of the test combinations.
-        dropped: (m,) mask of the images that are neither in ``train`` nor in ``test``.
-        tries: number of seeds that were tried, including the last one.
+    ``held_out`` is the (C,) mask of the test combinations, ``dropped`` the (m,) mask of the images in neither part, and
+    ``tries`` the number of seeds that were tried, including the last one.
     """
 
     train: Interactions
@@ -299,11 +272,8 @@ def split_systematically(
 ) -> SystematicSplit:
     """Split a table into a training part and a test part; no combination of verb and object is in both.
 
-    Args:
-        table: annotations of all images, from the original training and test sets.
-        seed: first random seed to try, 0 or more; further seeds are the next integers.
-        combinations: combinations of the table in their order before shuffling; by default sorted by object and verb.
-        similarity: (C, C) symmetric similarities of combinations, required if the rules limit similarity.
+    ``seed`` is the first random seed to try, and further seeds the next integers. ``combinations`` are in their order
+    before shuffling; by default sorted by object and verb. Rules that limit similarity need the (C, C) ``similarity``.
 
     Raises OptionError if the rules are impossible, or no split with the tried seeds satisfies them.
     """
@@ -324,10 +294,9 @@ def split_systematically(
         reasons[reason] += 1
     (most, times), *_ = reasons.most_common(1)
     last = f" to {seed + rules.tries - 1}" if rules.tries > 1 else ""
-    raise OptionError(
-        f"no split found with seed {seed}{last}; most frequent reason ({times:,} of {rules.tries:,}): {most}; use a "
-        "larger ratio, fewer conditions, or more tries"
-    )
+    advice = "use a larger ratio, fewer conditions, or more tries"
+    reason = f"most frequent reason ({times:,} of {rules.tries:,}): {most}"
+    raise OptionError(f"no split found with seed {seed}{last}; {reason}; {advice}")
 
 
 def held_out_images(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
@@ -400,10 +369,8 @@ class Shared(Document, frozen=True):
 class Partners(Document, frozen=True):
     """Counts of objects that occur with only one verb, or of verbs that occur with only one object.
 
-    Attributes:
-        all: number of these objects (or verbs) over all images.
-        train: the same number, if only combinations in training images are counted.
-        absent: number of all objects (or verbs) that no training image shows.
+    ``all`` counts combinations in all images, ``train`` only those in training images; ``absent`` is the number of all
+    objects (or verbs) that no training image shows.
     """
 
     all: Count
@@ -429,10 +396,8 @@ class Nearest(Document, frozen=True):
 class DatasetSplit(Document, frozen=True, kw_only=True):
     """Description of a systematic generalisation split: how it was made, and counts of the written files.
 
-    Attributes:
-        original, statistics: counts of the input files, and of the written files, by "train" and "test".
-        held_out: labels of the classes that only the test file contains.
-        nearest: similarity of these classes to their nearest class in training.
+    ``original`` and ``statistics`` are counts of the input files and of the written files, by "train" and "test";
+    ``held_out`` are the labels of the classes that only the test file contains.
     """
 
     shoe: str
@@ -465,16 +430,9 @@ def split_files(
 
     Existing files are replaced. An existing card is deleted first, so that an incomplete folder has no card.
 
-    Args:
-        read: (path, ground truth) of the input files "train" and "test", or only of "train".
-        folder: output folder, created if needed.
-        written_as: output format, a key of ``FORMATS``.
-        similarity: name of the class similarity, and a callback that returns the (R, S) similarities between R class
-            indices and S class indices.
-
-    Raises:
-        InputError: if the files do not belong together, or the folder cannot be written to.
-        OptionError: if the rules cannot be satisfied, or the benchmark has no writer for the format.
+    ``written_as`` is a key of ``FORMATS``; ``similarity`` is the name of the class similarity, and a callback that
+    returns the (R, S) similarities between R and S class indices. Raises InputError if the files do not belong
+    together, OptionError if the rules cannot be satisfied or the benchmark has no writer for the format.
     """
     name, similar = similarity
     truth = next(iter(read.values()))[1]
@@ -502,8 +460,7 @@ def split_files(
             write_native(of_part, paths[part])
         else:
             write_json(of_part, paths[part], dataset)
-    written = {part: read_truth_file(path, dataset) for part, path in paths.items()}
-    train, test = (written[part] for part in PARTS)
+    train, test = (read_truth_file(paths[part], dataset) for part in PARTS)
     card = DatasetSplit(
         shoe=__version__,
         dataset=dataset.name,
@@ -520,7 +477,7 @@ def split_files(
             part: SplitFile(path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for part, path in paths.items()
         },
         dropped_images=int(made.dropped.sum()),
-        statistics={part: _counts(truth.interactions) for part, truth in written.items()},
+        statistics={"train": _counts(train.interactions), "test": _counts(test.interactions)},
         combinations=HeldOut(len(combinations), int(made.held_out.sum())),
         shared=Shared(
             int(((train.triplets_per_class > 0) & (test.triplets_per_class > 0)).sum()),
@@ -536,22 +493,19 @@ def split_files(
 
 
 def joined(read: Read) -> Interactions:
-    """Return the annotations of all files as one table.
+    """Return the annotations of all files, as in :func:`split_files`, as one table.
 
-    ``read`` is as in :func:`split_files`. Raises InputError if two files contain the same image, or if a
-    file of test images is given as "train", or the reverse.
+    Raises InputError if two files contain the same image, or if the files of "train" and "test" are exchanged.
     """
     (path, truth), *more = read.values()
-    splits = truth.benchmark.splits
     for part, (own_path, of_part) in read.items():
-        swapped = next((other for other in PARTS if other != part and other in of_part.split), None)
-        if of_part.split.partition("/")[0] in splits and swapped is not None and part not in of_part.split:
+        swapped = any(other != part and other in of_part.split for other in PARTS) and part not in of_part.split
+        if swapped and of_part.split.partition("/")[0] in truth.benchmark.splits:
             found, hint = f"the split {of_part.split}", "are --train and --test swapped?"
             raise InputError(own_path, found=found, expected=f"images of {part}", hint=hint)
+    known = set(truth.interactions.images)
     for other, of_part in more:
-        known = set(truth.interactions.images)
-        twice = [name for name in of_part.interactions.images if name in known]
-        if twice:
+        if twice := [name for name in of_part.interactions.images if name in known]:
             found = f"{pluralize(len(twice), 'image')} that {path} also contains, such as {quote(twice[0])}"
             raise InputError(other, found=found, expected="images that are in one file only")
     return concatenate([of_part.interactions for _, of_part in read.values()])
@@ -563,10 +517,7 @@ def _counts(table: Interactions) -> SplitCounts:
 
 
 def _partners(index: Indices, in_training: Mask) -> Partners:
-    """Return the counts of objects (or verbs) with a single partner.
-
-    ``index`` is the (C,) object (or verb) of each combination; ``in_training`` masks those in training images.
-    """
+    """Return the counts of objects (or verbs) with a single partner, given the (C,) object (verb) of combinations."""
     number = np.bincount(index)
     left = np.bincount(index[in_training], minlength=len(number))[number > 0]
     return Partners(int((number == 1).sum()), int((left == 1).sum()), int((left == 0).sum()))

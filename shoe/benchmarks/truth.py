@@ -7,6 +7,7 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark, ImageLabel
 from shoe.benchmarks.checks import labels_of_words, refuse_other_benchmarks, triplet_name
 from shoe.benchmarks.classes import ClassSplit, HoiClasses
-from shoe.core.arrays import Indices, Ints, Mask, first_true
+from shoe.core.arrays import Indices, Ints, Mask, first_true, positions
 from shoe.core.errors import InputError, OptionError, did_you_mean, pluralize, quote, unknown_name
 from shoe.core.interactions import Interactions, Rows, image_index
 from shoe.core.io.files import describe_content, read_bytes
@@ -33,24 +34,20 @@ def read_class_split(path: str | Path, classes: HoiClasses) -> ClassSplit:
     """Read a class split from a file of the unseen classes; the split's name is the file name without extension.
 
     The file has one class per line, such as "ride horse", or is JSON with a list ``held_out`` of classes, as written by
-    ``shoe dataset split``.
-
-    Raises InputError for an unknown class, or if no classes or all classes are unseen.
+    ``shoe dataset split``. Raises InputError for an unknown class, or if no classes or all classes are unseen.
     """
     data = read_bytes(path)
     is_json = data.lstrip()[:1] in (b"{", b"[")
-    labels = _held_out(path, data) if is_json else data.decode("utf-8", "replace").splitlines()
-    row = {label: number for number, label in enumerate(classes.labels)}
-    unseen = []
-    for number, label in enumerate(labels, start=1):
-        label = " ".join(label.split())
-        if label and label not in row:
-            expected = f"a class of {classes.name}, such as {quote(classes.labels[0])}"
-            hint = did_you_mean(label, classes.labels)
-            raise InputError(path, record=f"class {number}", found=quote(label), expected=expected, hint=hint)
-        unseen += [row[label]] if label else []
-    if not 0 < len(set(unseen)) < len(classes):
-        found = f"{len(set(unseen))} of {len(classes)} classes"
+    lines = _held_out(path, data) if is_json else data.decode("utf-8", "replace").splitlines()
+    labels = [" ".join(line.split()) for line in lines]
+    rows = positions(labels, classes.labels)
+    if (i := next((i for i, label in enumerate(labels) if label and rows[i] < 0), None)) is not None:
+        expected = f"a class of {classes.name}, such as {quote(classes.labels[0])}"
+        hint = did_you_mean(labels[i], classes.labels)
+        raise InputError(path, record=f"class {i + 1}", found=quote(labels[i]), expected=expected, hint=hint)
+    unseen = np.unique(rows[rows >= 0])
+    if not 0 < len(unseen) < len(classes):
+        found = f"{len(unseen)} of {len(classes)} classes"
         raise InputError(path, found=found, expected="at least one unseen and one seen class")
     return ClassSplit.of_unseen(Path(path).stem, unseen, len(classes), str(Path(path).name))
 
@@ -78,12 +75,9 @@ class GroundTruth:
 
     Attributes:
         interactions: triplets, with the vocabularies of ``classes``.
-        classes: HOI classes.
         split: name of the split, such as "test2015"; the file name without extension if the split is unknown.
         image_labels: (K, m) int8 ``ImageLabel`` of K classes in m images; None without image-level labels.
-        format: file format, such as "PPDM/QPIC JSON".
         left_out: names of training images left out because their triplets refer to boxes that the file does not have.
-        benchmark: benchmark of the ground truth.
         roles: annotations of each person, for agent AP and role AP; None if the file has none.
         class_split: parts of the classes with separate scores; None if no class split is used.
         image_numbers: (m,) IDs by which prediction files refer to images; None if they use names.
@@ -106,10 +100,8 @@ class GroundTruth:
     excluded: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        table = self.interactions
-        return (
-            f"<GroundTruth: {self.classes.name} {self.split}, {len(table):,} triplets on {len(table.images):,} images>"
-        )
+        sizes = f"{len(self.interactions):,} triplets on {len(self.interactions.images):,} images"
+        return f"<GroundTruth: {self.classes.name} {self.split}, {sizes}>"
 
     @property
     def hoi(self) -> Ints:
@@ -172,24 +164,20 @@ class GroundTruth:
         """Return the ground truth of the images that occur in all prediction files, with or without predictions.
 
         Each argument contains the image names of one file. Scores on these images are not comparable with scores on the
-        split, so the split name and the signature change.
-
-        Raises:
-            InputError: if no image is left.
-            OptionError: for an argument that is not a list of names.
+        split, so the split name and the signature change. Raises InputError if no image is left.
         """
         images = self.interactions.images
         keep = np.ones(len(images), bool)
         for names in predicted:
             if isinstance(names, str) or not isinstance(names, Sequence):
-                raise OptionError(
-                    f"within: found {quote(names)}, expected a list of image names, such as predictions.images"
-                )
+                expected = "a list of image names, such as predictions.images"
+                raise OptionError(f"within: found {quote(names)}, expected {expected}")
             keep &= np.isin(np.arange(len(images)), image_index(self.names_of(tuple(names)), images))
         if not keep.any():
             expected = "images of the ground truth" if len(predicted) == 1 else "images that occur in all files"
-            is_empty = not all(map(len, predicted))
-            found, hint = ("no predictions", "leave out --images-in-predictions") if is_empty else ("none", None)
+            found, hint = "none", None
+            if not all(map(len, predicted)):
+                found, hint = "no predictions", "leave out --images-in-predictions"
             raise InputError("predictions", field="image", found=found, expected=expected, hint=hint)
         return self._part("images-in-predictions", keep, "not in all prediction files")
 
@@ -215,13 +203,8 @@ def read_truth_file(
 ) -> GroundTruth:
     """Read a ground truth file. For a file of predictions, ``shoe.read_ground_truth`` raises a clearer error.
 
-    ``split`` is an image split, a class split or a file of unseen classes. The result is named after the image split
-    that contains all images, else after the file; "/part" is appended if images or triplets of the published split are
-    missing.
-
-    Raises:
-        InputError: naming file, image, field, what was found and what was expected.
-        OptionError: for an unknown benchmark, or a split that is neither a class split nor in the file.
+    Arguments and errors are those of ``shoe.read_ground_truth``. The result is named after the image split that
+    contains all images, else after the file; "/part" is appended if a part of the published split is missing.
     """
     dataset = benchmark(dataset)
     classes = dataset.classes if classes is None else classes
@@ -231,10 +214,9 @@ def read_truth_file(
     found = _split(interactions.images, dataset, path)
     if split not in (None, found):
         known = f"; class splits: {', '.join(dataset.class_splits)}, or a file with the unseen classes"
-        known = known if dataset.class_splits else ""
         near = did_you_mean(split, [found, *dataset.class_splits])
-        hint = f" ({near})" if near else ""
-        raise OptionError(f"{path} contains no split {quote(split)}{hint}; it contains {found}{known}")
+        missing = f"no split {quote(split)}" + (f" ({near})" if near else "")
+        raise OptionError(f"{path} contains {missing}; it contains {found}{known if dataset.class_splits else ''}")
     labels = None
     if image_labels is not None:
         if dataset.read_image_labels is None:
@@ -246,10 +228,9 @@ def read_truth_file(
 
 
 def _class_split(dataset: Benchmark, classes: HoiClasses, split: str | None) -> tuple[ClassSplit | None, str | None]:
-    """Return the class split and the name of the image split that ``split`` requests; None for no split.
+    """Return the class split that ``split`` names, or else the default one, and the image split that it names, if any.
 
-    ``split`` is the name or file of a class split, or the name of an image split. If it is not a class split, the
-    default class split of the dataset is returned.
+    ``split`` is the name or file of a class split, or the name of an image split.
     """
     own = dataset.class_splits
     if split is not None and split not in own and split not in dataset.splits and os.path.isfile(split):
@@ -296,10 +277,7 @@ def _cut(table: Interactions, dataset: Benchmark, split: str) -> str:
 
 
 def _validated_table(classes: HoiClasses, rows: Rows, path: str | Path) -> Interactions:
-
-    def place(row: int) -> str:
-        return triplet_name((rows.images, rows.image), row)
-
+    place = partial(triplet_name, (rows.images, rows.image))
     verb = labels_of_words(path, "verb", rows.verb, rows.verbs, classes.verbs, place)
     object_ = labels_of_words(path, "object", rows.object, rows.objects, classes.objects, place)
     if (row := first_true(classes.of[verb, object_] < 0)) is not None:
@@ -324,13 +302,8 @@ def _refuse_exchanged_sizes(table: Interactions, path: str | Path) -> None:
     outside, inside = (farthest > table.sizes + 1).any(axis=1), (farthest <= table.sizes[:, ::-1] + 1).all(axis=1)
     exchanged = np.flatnonzero(known & outside & inside)
     if len(exchanged) and len(exchanged) >= _EXCHANGED * known.sum():
-        width, height = table.sizes[exchanged[0]].tolist()
-        x, y = farthest[exchanged[0]].tolist()
-        raise InputError(
-            path,
-            record=f"image {quote(table.images[exchanged[0]])}",
-            field="size",
-            found=f"width {width}, height {height}, and boxes up to x = {x:g}, y = {y:g}",
-            expected="boxes inside the image",
-            hint=f"in {len(exchanged):,} of {pluralize(int(known.sum()), 'image')}: are width and height exchanged?",
-        )
+        (width, height), (x, y) = table.sizes[exchanged[0]].tolist(), farthest[exchanged[0]].tolist()
+        record = f"image {quote(table.images[exchanged[0]])}"
+        found = f"width {width}, height {height}, and boxes up to x = {x:g}, y = {y:g}"
+        hint = f"in {len(exchanged):,} of {pluralize(int(known.sum()), 'image')}: are width and height exchanged?"
+        raise InputError(path, record=record, field="size", found=found, expected="boxes inside the image", hint=hint)

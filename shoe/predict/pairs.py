@@ -25,7 +25,6 @@ from shoe.predict.detection_files import PERSON, Detections, Names, check_same, 
 from shoe.predict.images import Picture
 from shoe.predict.records import Detected, Pair, Paired, Score, write_lines
 from shoe.predictions.pair_predictions import NO_VERB, Pairs as PairTable
-from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import open_source
 from shoe.scoring.matching.repeats import greedily_kept
 
@@ -231,7 +230,7 @@ def read_paired(path: str | Path, pictures: Sequence[Picture], names: Names, ben
         raise unreadable_error(path, IsADirectoryError())
     source = open_source(path, benchmark)
     records = source.typed(_Image)
-    images = image_names(source, (record.filename for record in records), "filename")
+    images = source.image_names((record.filename for record in records), "filename")
     index = image_index(images, [picture.name for picture in pictures]).tolist()
     if images and max(index) < 0:
         expected = f"pairs in the given images, such as {quote(pictures[0].name)}"

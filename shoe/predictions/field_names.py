@@ -43,12 +43,9 @@ LAYOUTS = ("xywh", "cxcywh", "yxyx")  # box layouts that a key may name, as in b
 
 
 class Meaning(NamedTuple):
-    """Meaning of a key.
+    """Meaning of a key: its side ("human", "subject", "object" or ""), and its part, a key of :data:`PARTS` or "".
 
-    Attributes:
-        side: "human", "subject", "object", or "" if the key names none.
-        part: kind of value, such as "box" or "verb" (keys of :data:`PARTS`); "" if unknown.
-        words: words of the key in lower case.
+    ``words`` are the words of the key in lower case.
     """
 
     side: str
@@ -63,9 +60,8 @@ def meaning(key: object) -> Meaning:
     >>> meaning("personBBox")[:2], meaning("sub-name")[:2], meaning("predicate")[:2]
     (('human', 'box'), ('subject', 'label'), ('', 'verb'))
     """
-    if not isinstance(key, str) or len(key) > 100:
-        return Meaning("", "", ())
-    words = tuple(part for word in _WORD.findall(key) for part in _split(word.lower()))
+    text = key if isinstance(key, str) and len(key) <= 100 else ""
+    words = tuple(part for word in _WORD.findall(text) for part in _split(word.lower()))
     if not {"annotation", "annotations"}.isdisjoint(words):
         return Meaning("", "", words)
     parts = sorted({_PART_OF[word] for word in words if word in _PART_OF}, key=_RANK.__getitem__)
@@ -88,10 +84,7 @@ STANDARD_KEYS = ("image", "human_box", "object_box", "verb", "object", "phrase",
 
 
 def role(key: str) -> str | None:
-    """Return "human_box", "object_box" or "box" for a box key; for other keys, the kind of value, or else the side.
-
-    For a key with neither, return the key itself if it is in STANDARD_KEYS, else None.
-    """
+    """Return "human_box", "object_box" or "box" for a box key; else the part, the side, the standard key, or None."""
     info = meaning(key)
     if info.part == "box":
         return "object_box" if info.side == "object" else "human_box" if info.side else "box"
@@ -99,8 +92,6 @@ def role(key: str) -> str | None:
 
 
 # Keys of the wrapper around an answer, in plain spelling (lower case, words joined by "_"), and words of such keys.
-
-
 def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
@@ -123,7 +114,7 @@ ANSWERS_WITH_BOXES = _set(
 """Keys of the answer even if the record has two boxes outside the answer; these boxes belong to the question."""
 WRAPPERS = frozenset(ANSWERS) | _set("parsed input refusal text_output generated_texts")
 """Keys of wrappers; their values are searched for the answer."""
-CHATS = _words("messages conversations conversation chat history dialog turns")
+CHATS = ("messages", "conversations", "conversation", "chat", "history", "dialog", "turns")
 SPEAKERS = ("role", "from", "speaker")
 MODEL = _set("assistant model gpt bot chatbot ai output")
 THOUGHTS = _set("thinking reasoning redacted_thinking thought image image_url")
@@ -180,8 +171,7 @@ def is_prompt(key: object) -> bool:
 @lru_cache(8192)
 def is_metadata(key: object) -> bool:
     """Return whether a key has a word for prompts, ground truth or metadata: "gt_box", but also "model_output"."""
-    words = meaning(key).words
-    return not (_PROMPT.isdisjoint(words) and _TRUTH.isdisjoint(words) and _METADATA.isdisjoint(words))
+    return not (_PROMPT | _TRUTH | _METADATA).isdisjoint(meaning(key).words)
 
 
 def is_error(key: object) -> bool:
@@ -260,8 +250,8 @@ def meaning_of_kind(key: object) -> Meaning:
 def superseded(keys: tuple[object, ...]) -> frozenset[object]:
     """Return the keys of a record that another key replaces, such as "gt_verb" beside "pred_verb".
 
-    If several keys are for the same word, score or box, a key that names a prediction replaces all other keys. Without
-    such a key, keys that name the ground truth or the question are replaced, if any other key is left.
+    Of several keys for the same word, score or box, a key that names a prediction replaces all others; without such a
+    key, keys that name the ground truth or the question are replaced, if any other key is left.
 
     >>> superseded(("verb", "pred_verb", "object")), superseded(("true_verb", "action", "object"))
     (frozenset({'verb'}), frozenset({'true_verb'}))

@@ -17,11 +17,10 @@ from shoe.benchmarks.truth import read_truth_file
 from shoe.core.documents import Count, Document
 from shoe.core.errors import InputError, ShoeError
 from shoe.core.io.files import read_bytes
-from shoe.predictions import read_predictions_with_notes
+from shoe.predictions import read_predictions
 from shoe.predictions.formats.registry import BONGARD, PROBLEMS
 
-_PICTURES = (".jpg", ".jpeg", ".png")
-_CLOSED = {b"[": b"]", b"{": b"}"}
+_PICTURES, _CLOSED = (".jpg", ".jpeg", ".png"), {b"[": b"]", b"{": b"}"}
 
 
 class FoundFile(Document, frozen=True):
@@ -30,10 +29,7 @@ class FoundFile(Document, frozen=True):
     Attributes:
         file: path relative to the folder.
         kind: "ground truth", "image labels", "predictions" or "Bongard problems"; None if the file is not recognised.
-        dataset: name of the dataset; None if unknown.
-        format: name of the file format.
         holds: part of the dataset that is in the file, such as "test2015"; None if unknown.
-        images, triplets: number of images and of triplets, for ground truth and predictions.
         empty_images, classes: number of images without triplets, and of classes with triplets, for ground truth.
         published: comparison of the counts of ground truth with the published counts; None if no counts are published.
         problem: error message if the file is unreadable and seems to be truncated or a file of a dataset.
@@ -76,9 +72,9 @@ def inventory(folder: str | Path) -> Inventory:
     if not root.is_dir():
         raise InputError(root, found="no folder", expected="the folder with the files of a dataset")
     paths = sorted(path for path in root.rglob("*") if path.is_file() and not path.name.startswith("."))
-    pictures = [path for path in paths if path.suffix.lower() in _PICTURES]
-    others = (path for path in paths if path.suffix.lower() not in _PICTURES)
-    return Inventory(tuple(_identify(path, str(path.relative_to(root))) for path in others), len(pictures))
+    others = [path for path in paths if path.suffix.lower() not in _PICTURES]
+    files = tuple(_identify(path, str(path.relative_to(root))) for path in others)
+    return Inventory(files, pictures=len(paths) - len(others))
 
 
 def _identify(path: Path, name: str) -> FoundFile:
@@ -99,15 +95,16 @@ def _identify(path: Path, name: str) -> FoundFile:
                 candidate.read_image_labels(path, candidate.test_images(), candidate.classes, candidate)
                 return FoundFile(name, IMAGE_LABELS, candidate.name, path.name, IMAGE_LABELS)
     marked = next((each for each in map(benchmark, benchmark_names()) if each.marks and each.marks.search(data)), None)
+    dataset = marked.name if marked else None
     try:
-        table, notes = read_predictions_with_notes(path, dataset=marked or DEFAULT)
-        of = "predictions", marked.name if marked else None, notes.format or None
-        return FoundFile(name, *of, images=len(table.images), triplets=len(table))
+        table = read_predictions(path, dataset=marked or DEFAULT)
+        known = "predictions", dataset, table.notes.format or None
+        return FoundFile(name, *known, images=len(table.images), triplets=len(table))
     except ShoeError as error:
         text = data.strip()
         is_cut_off = text[-1:] != _CLOSED.get(text[:1], text[-1:])
         message = str(error).removeprefix(f"{path}: ") if marked or is_cut_off else ""
-    return FoundFile(name, dataset=marked.name if marked else None, problem=problem or message or None)
+    return FoundFile(name, dataset=dataset, problem=problem or message or None)
 
 
 def _candidates(data: bytes) -> Iterator[Benchmark]:

@@ -23,6 +23,8 @@ _SINGULAR_PLURAL = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 SENTENCES = {
     "two_scales": "scores mix two scales, so their ranking means nothing: {second:,} in 0..1, {count:,} above 1",
     "box_ids": "box IDs seem to be off by one: they should count from 0, but no triplet of any image has the box 0",
+    "verbs_as_classes": "class IDs were read as interactions, because boxes have no category_id, but all are below "
+    "{count:,}, the number of verbs: are they verbs? Their boxes then need the category_id of the object",
     "bad_fit": "boxes: of {count:,} prediction[|s] with an invalid box, {first}",
     "refused": "{of_replies} [refuses|refuse] to answer, which counts as no prediction: {quoted}",
     "numbered": "image numbers were read as the numbers in the file names: {first}",
@@ -101,11 +103,8 @@ def _shown(value: Any) -> str:
 class Note:
     """A remark about reading a file, with the number of cases (such as triplets or replies) to which it applies.
 
-    Attributes:
-        code: kind of the remark: key of its sentence in :data:`SENTENCES`.
-        first: text about the first case.
-        second: number that replaces ``{second}`` in the sentence; 0 if the sentence has no second number.
-        examples: texts that occur in the cases, such as verbs, with the number of cases of each.
+    ``code`` is the key of its sentence in :data:`SENTENCES`, ``first`` a text about the first case, ``second`` the
+    number at ``{second}`` in the sentence. ``examples`` counts texts that occur in the cases, such as verbs.
     """
 
     code: str
@@ -116,14 +115,13 @@ class Note:
 
     def add(self, other: "Note") -> None:
         """Add the counts and examples of another note with the same code, and its ``first`` if ``self.first`` is ""."""
-        self.count, self.second = self.count + other.count, self.second + other.second
+        self.count += other.count
+        self.second += other.second
         self.first = self.first or other.first
         self.examples.update(other.examples)
 
 
-class _StoredNotes(msgspec.Struct):
-    """The notes that a native table stores about the file it was made from. Field names are part of the file format."""
-
+class _StoredNotes(msgspec.Struct):  # the field names are part of the format of native tables
     boxes: str
     scores_defaulted: int
     scores_as: str
@@ -136,7 +134,6 @@ class ReadNotes:
 
     Attributes:
         boxes: name of the box convention; all names, the most frequent first, if triplets have several conventions.
-        triplets_by_convention: number of triplets per box convention.
         conventions: box conventions of the triplets, in the order of the table; None if no convention was applied.
         images, triplets: numbers of images and triplets in the table.
         scores_defaulted: number of triplets without a score; they get score 1 if no triplet has one, else rank last.
@@ -147,17 +144,16 @@ class ReadNotes:
         native_lines: for a native file (.npz), its stored report lines about the file from which it was made.
         numbering: name of the applied numbering by part, such as {"objects": "coco-0"}; empty if the file has words.
         chosen_numbering: numberings chosen by the user, such as "verbs=hico-det-1"; "" if the format decides.
-        verbs_with_roles: if verbs state roles ("hold obj"), the verbs of the file, and the (n,) index of the verb of
-            each triplet; else None.
+        verbs_with_roles: the verbs of the file and the (n,) index of each triplet's verb, if verbs state a role.
         unread: for each ignored key or column, how often each value occurs; many values, or those after five, as "...".
-        predictor: description of the model and settings in the first line of a file of ``shoe predict``.
-        predictor_digest: first 8 hex digits of the SHA-256 of this first line; "" for other files.
+        predictor, predictor_digest: model and settings in the first line of a file of ``shoe predict``, and the first 8
+            hex digits of the SHA-256 of this line; "" for other files.
         remarks: the notes by their code.
     """
 
     format: str = ""
     boxes: str = ""
-    triplets_by_convention: dict[str, int] = field(default_factory=dict)
+    triplets_by_convention: Counter[str] = field(default_factory=Counter)
     conventions: Conventions | None = None
     images: int = 0
     triplets: int = 0
@@ -178,29 +174,17 @@ class ReadNotes:
     @classmethod
     def from_native(cls, table: Interactions, stored: bytes) -> "ReadNotes":
         """Return the notes of a table from a native file (.npz); ``stored`` is the JSON of the notes in the file."""
-        try:
-            details = msgspec.json.decode(stored, type=_StoredNotes)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            details = _StoredNotes(_NATIVE_BOXES, 0, "", [])
-        return cls(
-            "native",
-            details.boxes,
-            images=len(table.images),
-            triplets=len(table),
-            scores_defaulted=details.scores_defaulted,
-            scores_as=details.scores_as,
-            native_lines=details.said,
-        )
+        notes = cls("native", _NATIVE_BOXES, images=len(table.images), triplets=len(table))
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            known = msgspec.json.decode(stored, type=_StoredNotes)
+            notes.boxes, notes.scores_defaulted, notes.scores_as = known.boxes, known.scores_defaulted, known.scores_as
+            notes.native_lines = known.said
+        return notes
 
     def add(self, code: str, example: str = "", count: int = 1, *, first: str = "", second: int = 0) -> None:
-        """Count cases of a note; do nothing if ``count`` is 0.
+        """Add ``count`` cases to the note with a code, with an example ("" for none); do nothing if ``count`` is 0.
 
-        Args:
-            code: kind of the remark, a key of :data:`SENTENCES`.
-            example: text to be counted in the examples of the note; "" for none.
-            count: number of cases.
-            first: text about the first case; ignored if the note already has a text about its first case.
-            second: number to be added to the number at ``{second}`` in the sentence of the note.
+        The text ``first`` is ignored if the note already has one; ``second`` is added to the note's ``second``.
         """
         if count:
             examples = Examples({example: count} if example else {})
@@ -239,8 +223,7 @@ class ReadNotes:
         for notes in parts:
             for name in ("images", "triplets", "scores_defaulted", "replies"):
                 setattr(merged, name, getattr(merged, name) + getattr(notes, name))
-            for convention, count in notes.triplets_by_convention.items():
-                merged.triplets_by_convention[convention] = merged.triplets_by_convention.get(convention, 0) + count
+            merged.triplets_by_convention.update(notes.triplets_by_convention)
             merged.phrases |= notes.phrases
             merged.native_lines += [line for line in notes.native_lines if line not in merged.native_lines]
             for key, counts in notes.unread.items():
@@ -263,9 +246,8 @@ class ReadNotes:
         """
         if self.scores_defaulted == 0:
             return self.scores_as or "given"
-        if self.scores_defaulted == self.triplets:
-            return "assumed"
-        return f"partly given, {self.scores_as}" if self.scores_as else "partly given"
+        partly = f"partly given, {self.scores_as}" if self.scores_as else "partly given"
+        return "assumed" if self.scores_defaulted == self.triplets else partly
 
     @property
     def signature_fields(self) -> dict[str, str]:
@@ -282,8 +264,8 @@ class ReadNotes:
 
     def summary(self) -> str:
         """Return one line on what was read: counts, format and box convention."""
-        counts = f"{pluralize(self.triplets, 'triplet')} in {pluralize(self.images, 'image')}"
-        return f"{counts}, read as {self.format}, boxes as {self.boxes}"
+        triplets, images = pluralize(self.triplets, "triplet"), pluralize(self.images, "image")
+        return f"{triplets} in {images}, read as {self.format}, boxes as {self.boxes}"
 
     def sentence(self, code: str, *, brief: bool = False) -> str:
         """Return the sentence of the note with this code, or "" if there is none; if ``brief``, no reply is quoted."""
@@ -329,11 +311,10 @@ class ReadNotes:
         few = {key: counts for key, counts in self.unread.items() if 0 < len(counts) <= _FEW and "..." not in counts}
         binary = [key for key, counts in few.items() if len(counts) == TWO < counts.total()]
         shown = list(dict.fromkeys([*binary, *few, *self.unread]))[: max(len(binary), _EXAMPLES)]
-        values = {key: ", ".join(f"{_shown(value)}: {n:,}" for value, n in few.get(key, {}).items()) for key in shown}
-        texts = [f"{quote(key)} ({values[key]})" if values[key] else quote(key) for key in shown]
-        return ", ".join(texts + ["..."] * (len(self.unread) > len(shown))) + (
-            "; if one is a verdict of the model, leave out the predictions that it rejects" if binary else ""
-        )
+        values = (", ".join(f"{_shown(value)}: {n:,}" for value, n in few.get(key, {}).items()) for key in shown)
+        texts = [f"{quote(key)} ({text})" if text else quote(key) for key, text in zip(shown, values, strict=True)]
+        advice = "; if one is a verdict of the model, leave out the predictions that it rejects" if binary else ""
+        return ", ".join(texts + ["..."] * (len(self.unread) > len(shown))) + advice
 
     def _details(self, note: Note, *, brief: bool) -> str:
         """Return the end of a sentence on verdicts, or on replies without interactions; if not brief, with a reply."""
@@ -352,7 +333,13 @@ class ReadNotes:
 
     def urgent(self) -> list[str]:
         """Return the sentences of notes on problems that distort all metrics, such as two score scales; [] if none."""
-        codes = ["two_scales", "box_ids", "bad_fit", *["unparsed"] * (2 * self.count("unparsed") > self.triplets)]
+        codes = [
+            "two_scales",
+            "box_ids",
+            "verbs_as_classes",
+            "bad_fit",
+            *["unparsed"] * (2 * self.count("unparsed") > self.triplets),
+        ]
         codes += ["earlier_turns"] + ["left_out"] * (self.count("left_out") > self.triplets)
         return [line for line in map(self.sentence, codes) if line]
 

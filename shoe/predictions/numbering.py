@@ -1,20 +1,24 @@
 """Numberings, which map class IDs to labels, and a check whether another numbering fits the ground truth better."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import NamedTuple
+from functools import cache, partial
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.checks import labels_of_words
+from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Indices, Ints, best_of_each, distinct, expand, first_of_each, first_true, number_distinct
 from shoe.core.boxes import CommonCoordinates, Overlap, convert_boxes, iou
-from shoe.core.errors import InputError, OptionError, flag, unknown_name
-from shoe.core.interactions import Interactions, image_index
+from shoe.core.errors import InputError, OptionError, flag, quote, unknown_name
+from shoe.core.interactions import Interactions
 from shoe.lexicon import text
 from shoe.lexicon.resolve import match_labels
+from shoe.predictions.boxes.check import shared_images
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.source import Source
 
@@ -27,10 +31,8 @@ NO_ID = -(1 << 31)
 class Numbering:
     """Meaning of the IDs of objects, verbs or interactions in a file.
 
-    Attributes:
-        label: (k,) label index of the k numbers ``first``, ``first + 1``, ...; -1 for a number that is no ID.
-        about: description of the valid IDs, for messages.
-        first: lowest ID.
+    ``label`` is the (k,) label index of the k numbers ``first``, ``first + 1``, ...; -1 for a number that is no ID.
+    ``about`` is the description of the valid IDs, for messages.
     """
 
     label: Indices
@@ -77,10 +79,9 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
     """Return all known numberings of the objects, verbs or interactions of a dataset by name, the dataset's own first.
 
     A name consists of an order of the labels and the ID of the first label: "alphabetical-0", or "alphabetical-minus-1"
-    if the first ID is -1. The order "actions" is the dataset's order of verbs, without no_interaction; for V-COCO, its
-    order of actions, without roles. "evaluated" are only the evaluated interactions. no_interaction follows "actions"
-    from 0 and precedes "actions" from 1. "coco-ids" are COCO's category IDs, "coco-ids-plus-1" and "coco-ids-minus-1"
-    the IDs one higher and one lower.
+    if the first ID is -1. The order "actions" is the dataset's order of verbs, without no_interaction, which follows
+    IDs from 0 and precedes IDs from 1; for V-COCO, its order of actions, without roles. "evaluated" are only the
+    evaluated interactions. "coco-ids" are COCO's category IDs, "coco-ids-plus-1" are one higher.
     """
     classes, names, own = dataset.classes, labels(dataset, part), own_name(dataset, part)
     by_role = part == VERBS and len(dataset.actions) > 0
@@ -113,10 +114,8 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
     ids = dataset.object_ids
     if part == OBJECTS and list(ids) != list(range(len(ids))):
         for name, first in (("", 0), ("-plus-1", 1), ("-minus-1", -1)):
-            about = (
-                f"{dataset.object_numbers}'s {len(ids)} category IDs, between {min(ids) + first} and {max(ids) + first}"
-            )
-            found[f"{own}-ids{name}"] = Numbering(dataset.object_of_id, f"one of {about}", first)
+            about = f"one of {dataset.object_numbers}'s {len(ids)} category IDs, between {min(ids) + first} and "
+            found[f"{own}-ids{name}"] = Numbering(dataset.object_of_id, f"{about}{max(ids) + first}", first)
     return found
 
 
@@ -147,19 +146,9 @@ def labels_of_ids(
 ) -> Indices:
     """Return the (n,) label index of each class ID in a file, under the user's numbering or ``default``.
 
-    Args:
-        source: the file; its notes record the numbering.
-        part: "objects", "verbs" or "interactions".
-        ids: (n,) class IDs.
-        default: name of the format's numbering.
-        field: key of the IDs, for messages.
-        place: callback that returns the name of the record with the ID ``ids[row]``, given ``row``, for messages.
-        no_object: label index to return for the ID highest + 1, if the format uses it for "no object"; None if this ID
-            is invalid.
-
-    Raises:
-        InputError: for the first number that is no ID, with a hint at numberings in which all numbers are IDs.
-        OptionError: for an unknown numbering.
+    ``field`` and ``place(row)`` name the key and record of an ID in messages. ``no_object`` is the label index for the
+    ID highest + 1, which means "no object" in some formats; None if it is invalid. Raises InputError for the first
+    number that is no ID, naming the numberings in which all numbers are IDs.
     """
     known = numberings(source.benchmark, part)
     name = source.numbering.get(part, default)
@@ -171,32 +160,54 @@ def labels_of_ids(
     if (row := first_true(found < 0)) is not None:
         fitting = [key for key, each in known.items() if ((each.labels_of(ids) >= 0) | (ids == beyond[key])).all()]
         setting = with_numberings(source.notes.format, {part: fitting[0] if len(fitting) == 1 else "..."})
-        hint = (
-            f"all IDs are valid as {' or '.join(fitting)}: set it with {flag('format', setting)}" if fitting else None
-        )
-        expected = f"{known[name].about} ({source.notes.format} IDs)"
-        raise InputError(source.path, record=place(row), field=field, found=str(ids[row]), expected=expected, hint=hint)
+        hint = f"all IDs are valid as {' or '.join(fitting)}: set it with {flag('format', setting)}"
+        raise InputError(
+            source.path, record=place(row), field=field, found=str(ids[row]), hint=hint if fitting else None,
+            expected=f"{known[name].about} ({source.notes.format} IDs)",
+        )  # fmt: skip
     return found
+
+
+def labels_of(table: Interactions, classes: HoiClasses, path: str | Path, name: str) -> tuple[Indices, Indices]:
+    """Return the (n,) index of each triplet's verb in ``classes.verbs``, and of its object in ``classes.objects``.
+
+    Raises InputError for unknown words. The message contains ``path`` and ``name``, the name of the format.
+    """
+
+    def labels_of_part(
+        part: Literal["verb", "object"], words: Sequence[str], index: Ints, known: Sequence[str]
+    ) -> Indices:
+        limit, match = f"; the format {name} has no other {part}s", partial(match_labels, labels=known, part=part)
+        return labels_of_words(path, part, index, words, known, lambda row: f"triplet {row + 1}", limit, match)
+
+    verb = labels_of_part("verb", table.verbs, table.verb, classes.verbs)
+    return verb, labels_of_part("object", table.objects, table.object, classes.objects)
+
+
+def hoi_classes_of(table: Interactions, classes: HoiClasses, path: str | Path, name: str) -> Indices:
+    """Return the (n,) HOI class index of each triplet. Raises InputError for a triplet that is no HOI class."""
+    verb, object_ = labels_of(table, classes, path, name)
+    hoi = classes.of[verb, object_].astype(np.int64)
+    if (row := first_true(hoi < 0)) is not None:
+        found = f"{quote(classes.verbs[verb[row]])} with {quote(classes.objects[object_[row]])}"
+        expected = f"one of the {len(classes)} classes of {classes.name}; the format {name} has no other classes"
+        raise InputError(path, record=f"triplet {row + 1}", found=found, expected=expected)
+    return hoi
 
 
 # The check compares predictions with the annotated pairs whose boxes both overlap theirs: the annotation tells what the
 # label should be. It reports but never changes a numbering.
-
-_IMAGES, _OF_IMAGE = 2000, 6
-_HIT = 0.5
-_FEWEST = 16
-# Another order changes many IDs. A few IDs can also be those of similar labels that a model confuses, as sit_at and
-# sit_on.
+_IMAGES, _OF_IMAGE, _HIT, _FEWEST = 2000, 6, 0.5, 16
+# Another order changes many IDs. A few IDs can also be those of similar labels that a model confuses: sit_at, sit_on.
 _FEWEST_IDS, _PART_OF_IDS = 3, 0.25
 # Another numbering is "far better" if it leads by _MARGIN, by three standard deviations of a fraction of n, at most
 # 0.5 / sqrt(n), and by the factor _FACTOR. Or of predictions that agree with no annotation, it explains far more than
 # chance: other numberings explain at most 0.06 for weak detectors.
-_MARGIN, _DEVIATIONS, _FACTOR = 0.1, 3, 2
-_MOST_OF_REST = 0.1
-_NEXT_TO_NONE = 0.05
+_MARGIN, _DEVIATIONS, _FACTOR, _MOST_OF_REST, _NEXT_TO_NONE = 0.1, 3, 2, 0.1, 0.05
 # The better numbering is that of the whole file if at least this fraction of the IDs agree with it more often than with
 # the applied numbering, among IDs for which the difference is more than a standard deviation.
 _MOST_IDS = 0.7
+_SHIFTED = 0.05  # rows in a row often have the same verb
 _PARTS = 5  # of the images, to learn an unknown order
 _EXCHANGED = 0.3  # fraction of the predictions of each of two labels that surely agree with the other label only
 
@@ -215,6 +226,9 @@ def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNo
     for part, applied in numbering.items():
         predicted = _labels_in(predictions, dataset, part, row)
         pairs = np.stack([row, predicted, _labels_in(truth.interactions, dataset, part, annotated)])[:, predicted >= 0]
+        if line := _shifted_rows(predictions, dataset, part, pairs):
+            lines.append(line)
+            continue
         found = _compare_numberings(numberings(dataset, part), applied, predictions.image[pairs[0]], *pairs)
         if found is None:
             names = labels(dataset, part)
@@ -247,6 +261,22 @@ def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNo
     return lines
 
 
+def _shifted_rows(predictions: Interactions, dataset: Benchmark, part: str, pairs: Indices) -> str:
+    """Return a report line if the labels of the previous or next rows agree better with the annotations; else ""."""
+    new = first_of_each(pairs[0])
+    index, count = np.cumsum(new) - 1, int(new.sum())
+    agrees = {}
+    for step, name in enumerate(("previous", "same", "next"), -1):
+        label = _labels_in(predictions, dataset, part, (pairs[0] + step).clip(0, len(predictions) - 1))
+        agrees[name] = np.bincount(index, label == pairs[2], count) > 0
+    for name in ("previous", "next") if count >= _FEWEST else ():
+        lead, differing = (agrees[name] * 1 - agrees["same"]).sum(), (agrees[name] != agrees["same"]).sum()
+        if lead > max(_SHIFTED * count, (_DEVIATIONS + 1) * differing**0.5):
+            fit = f"class IDs: {agrees['same'].mean():.0%} of the {part} agree with an annotation of the same boxes"
+            return f"{fit}, {agrees[name].mean():.0%} in the {name} row: are boxes and {part} shifted by one row?"
+    return ""
+
+
 def _exchanged(rows: Indices, size: int) -> list[tuple[int, int, float]]:
     """Return pairs of labels that are exchanged, and the fraction of their predictions that agree only if exchanged.
 
@@ -269,8 +299,8 @@ def _exchanged(rows: Indices, size: int) -> list[tuple[int, int, float]]:
 class _Finding(NamedTuple):
     """Better numbering ("" for an unknown order, None if all labels are the same) and fractions of labels that agree.
 
-    ``of_rest`` is the fraction under the better numbering; under a known numbering, of the labels that do not agree
-    under the applied numbering. ``is_whole`` is False if only some predictions or some IDs have the better numbering.
+    ``of_rest`` is the fraction under the better numbering; if it is known, of the labels that disagree under the
+    applied one. ``is_whole`` is False if only some predictions or some IDs have the better numbering.
     """
 
     fit: float
@@ -289,8 +319,7 @@ def _compare_numberings(
     """
     new = first_of_each(row)
     first, index = np.flatnonzero(new), np.cumsum(new) - 1
-    count = len(first)
-    if count < _FEWEST:
+    if (count := len(first)) < _FEWEST:
         return None
     ids = known[applied].ids_of(predicted)
     agrees = {name: np.bincount(index, each.labels_of(ids) == expected, count) > 0 for name, each in known.items()}
@@ -329,8 +358,8 @@ def _compare_numberings(
 def _learned_order(image: Ints, predicted: Indices, expected: Indices) -> Indices:
     """Return the (n,) label of each prediction under the best-fitting order of labels, learned from other images.
 
-    In an order, each ID has a different label; in errors of a model, one frequent label often replaces several rare
-    labels. The images are divided into five parts, and the order for a part is learned from the other four parts.
+    In an order, each ID has a different label; in errors of a model, one frequent label often replaces rare labels. The
+    images are divided into five parts, and the order for a part is learned from the other four parts.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -355,9 +384,7 @@ def _overlapping(predictions: Interactions, truth: Interactions) -> tuple[Indice
 
     The sample has at most 2,000 images, drawn with a fixed seed, and the six best-scored predictions per image.
     """
-    truth_image = image_index(predictions.images, truth.images)
-    has_truth = np.append(np.diff(truth.offsets), 0)[truth_image] > 0
-    both = np.flatnonzero(has_truth & (np.diff(predictions.offsets) > 0))
+    truth_image, both = shared_images(predictions, truth)
     chosen = np.random.default_rng(0).permutation(both)[:_IMAGES]
     rows = np.flatnonzero(np.bincount(chosen, minlength=len(truth_image))[predictions.image])
     rows = rows[best_of_each(predictions.image[rows], predictions.score[rows], _OF_IMAGE)]

@@ -11,8 +11,7 @@ per image:
 ``o_label`` is an object index (HICO-DET: in COCO's order, from 0), or a word. The other fields are optional; a field
 must occur in all pairs or in none:
 
-- ``h_score``, ``o_score``: scores of the two detections. The pair gets the lower score, because a detector with a
-  threshold keeps a pair if both boxes pass it.
+- ``h_score``, ``o_score``: scores of the two detections. The pair gets the lower one: both boxes pass a threshold.
 - ``verb_scores``: probability of each verb *given the boxes*, without detection scores: a list of all verbs of the
   benchmark in the order of their IDs, or an object with some verbs as keys.
 - ``hoi_score_inter``: the highest score of all verbs except no_interaction; computed from ``verb_scores`` if absent.
@@ -30,7 +29,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import NO_INTERACTION
-from shoe.core.arrays import Floats, Indices, as_bits, first_equal, first_of_run, group_equal_rows, index_in_group
+from shoe.core import arrays
+from shoe.core.arrays import Floats, Indices, as_bits
 from shoe.core.errors import InputError, did_you_mean, quote
 from shoe.core.interactions import Interactions, Rows, image_index
 from shoe.core.io.files import describe_content, read_bytes
@@ -38,13 +38,11 @@ from shoe.core.io.json import Box, Finite, ImageName, Whole
 from shoe.lexicon.resolve import match_labels
 from shoe.predictions.boxes.conventions import Convention, parse_convention
 from shoe.predictions.notes import ReadNotes
-from shoe.predictions.record_fields import all_have_field, image_names, optional_column
 from shoe.predictions.source import Sizes, Source, collection_paused, open_source
 from shoe.predictions.table import to_table
 
 NO_VERB = ""  # verb of all rows in a table of pairs
-_PAIRS = "box_pairs"
-_VERBS = "verb_scores"
+_PAIRS, _VERBS = "box_pairs", "verb_scores"
 
 
 class _Pair(Struct, gc=False, forbid_unknown_fields=True):
@@ -67,14 +65,13 @@ class Pairs:
     """The n predicted pairs of many images, with scores for V verbs.
 
     Attributes:
-        table: one row per pair, with the verb ``NO_VERB`` and the detection score.
-        detected: whether the pairs have detection scores; otherwise the score of every pair is 1.
+        table, detected: one row per pair, with the verb ``NO_VERB`` and the detection score; whether the pairs have
+            detection scores (otherwise the score of every pair is 1).
         interaction: (n,) highest score of the verbs except no_interaction, without detection score; None if unknown.
         verb_scores: (n, V) verb scores without detection score, NaN if missing; None if no pair has verb scores.
         verbs: the V verbs of the benchmark.
-        triplets: the triplets that the pairs were derived from; None for pairs that were read from a file.
-        of_triplet: (triplets,) index of the pair of each triplet; None without ``triplets``.
-        notes: read notes of the file.
+        triplets, of_triplet: the triplets that the pairs were derived from, and the (triplets,) index of the pair of
+            each triplet; None for pairs that were read from a file.
     """
 
     table: Interactions
@@ -97,17 +94,7 @@ def holds_pairs(path: str | Path) -> bool:
 def read_pairs(
     path: str | Path, *, boxes: str | None = None, dataset: str | Benchmark = DEFAULT, sizes: Sizes | None = None
 ) -> Pairs:
-    """Read human-object pairs with boxes and scores from a file in (extended) Diag-HOI format.
-
-    Args:
-        boxes: name of the box convention; by default boxes are x1, y1, x2, y2 in pixels.
-        dataset: the benchmark, or its name, that defines the objects and verbs of the file.
-        sizes: (width, height) of images in pixels by name, for box conventions such as fractions of the image size.
-
-    Raises:
-        InputError: naming the image, pair and field that break the format.
-        OptionError: for an unknown convention or benchmark.
-    """
+    """Read pairs with boxes and scores in (extended) Diag-HOI format, with arguments of ``shoe.read_predictions``."""
     convention = Convention() if boxes is None else parse_convention(boxes)
     with collection_paused():
         source = open_source(path, benchmark(dataset), sizes)
@@ -121,10 +108,10 @@ def read_pairs(
 
 def _read(source: Source, convention: Convention) -> Pairs:
     records, classes = source.typed(_Image), source.benchmark.classes
-    images = image_names(source, (record.filename for record in records), "filename")
+    images = source.image_names((record.filename for record in records), "filename")
     pairs = list(chain.from_iterable(record.box_pairs for record in records))
     counts = np.fromiter((len(record.box_pairs) for record in records), np.int64, len(records))
-    image, index = np.repeat(np.arange(len(records)), counts), index_in_group(counts)
+    image, index = np.repeat(np.arange(len(records)), counts), arrays.index_in_group(counts)
 
     def place(row: int) -> str:
         return f"image {quote(images[image[row]])}: pair {index[row] + 1}"
@@ -133,13 +120,13 @@ def _read(source: Source, convention: Convention) -> Pairs:
         raise InputError(source.path, record=place(row), field=field, found=found, expected=expected, hint=hint)
 
     def optional(field: str) -> Floats | None:
-        return optional_column(source, field, [getattr(pair, field) for pair in pairs], place) if pairs else None
+        return source.optional_column(field, [getattr(pair, field) for pair in pairs], place) if pairs else None
 
     objects, object_ = _labels(source.benchmark, [pair.o_label for pair in pairs], refuse)
     detections = [scores for scores in map(optional, ("h_score", "o_score")) if scores is not None]
     interaction, verb_scores = optional("hoi_score_inter"), None
     given = [pair.verb_scores for pair in pairs]
-    if pairs and all_have_field(source, _VERBS, given, place):
+    if pairs and source.all_have_field(_VERBS, given, place):
         verb_scores = _verb_scores(source.benchmark, given, refuse)  # type: ignore[arg-type]
         if interaction is None:  # 0 for a pair without a score of a verb other than no_interaction
             actual = np.array([verb != NO_INTERACTION for verb in classes.verbs])
@@ -168,14 +155,10 @@ def _labels(dataset: Benchmark, values: Sequence[str | float], refuse: Any) -> t
         if not all(is_word):
             row = is_word.index(False)
             refuse(row, "o_label", str(values[row]), "a word, as in the other pairs")
-        index: dict[Any, int] = {}
-        column = np.array([index.setdefault(word, len(index)) for word in values], np.int64)
-        return list(index), column
-    number = np.array(values, np.float64).astype(np.int64)
-    wrong = (number < 0) | (number >= len(dataset.object_order))
-    if wrong.any():
-        row, most = int(np.argmax(wrong)), len(dataset.object_order) - 1
-        refuse(row, "o_label", str(number[row]), f"0 to {most}, objects in {dataset.object_numbers}'s order")
+        return arrays.number_words(map(str, values))
+    number, most = np.array(values, np.float64).astype(np.int64), len(dataset.object_order) - 1
+    if (wrong := arrays.first_true((number < 0) | (number > most))) is not None:
+        refuse(wrong, "o_label", str(number[wrong]), f"0 to {most}, objects in {dataset.object_numbers}'s order")
     return list(dataset.classes.objects), dataset.object_order[number]
 
 
@@ -192,13 +175,11 @@ def _verb_scores(dataset: Benchmark, values: Sequence[list[float] | dict[str, fl
     if form is list:
         scores[:, dataset.verb_order] = np.array(values, np.float64)
         return scores
-    index: dict[str, int] = {}
-    word = np.array([index.setdefault(key, len(index)) for key in chain.from_iterable(values)], np.int64)  # type: ignore[arg-type]
+    words, word = arrays.number_words(str(key) for key in chain.from_iterable(values))
     pair = np.repeat(np.arange(len(values)), np.fromiter(map(len, values), np.int64, len(values)))
-    verb = match_labels(list(index), verbs, "verb")
-    if (verb < 0).any():
-        unknown = int(np.argmax(verb < 0))
-        name, expected = list(index)[unknown], f"one of the {len(verbs)} verbs of {dataset.name}"
+    verb = match_labels(words, verbs, "verb")
+    if (unknown := arrays.first_true(verb < 0)) is not None:
+        name, expected = words[unknown], f"one of the {len(verbs)} verbs of {dataset.name}"
         refuse(int(pair[np.argmax(word == unknown)]), _VERBS, quote(name), expected, did_you_mean(name, verbs))
     scores[pair, verb[word]] = list(chain.from_iterable(each.values() for each in values))  # type: ignore[union-attr]
     return scores
@@ -212,11 +193,10 @@ def pairs_of(triplets: Interactions, interaction_scores: Floats | None = None) -
     classification (protocols.md 8.7).
 
     ``interaction_scores`` (n,) are the verb scores of the n triplets, without detection scores. If given, each pair
-    gets the highest score of its triplets except no_interaction; 0 if it has no other triplet. Files often contain only
-    the triplets of an image with the best product of detection and verb score. The highest verb score of a pair is then
-    still correct, because its triplets have the same detection score.
+    gets the highest score of its triplets except no_interaction; 0 if it has no other triplet. This score is correct
+    even in a file with only the best triplets, because the triplets of a pair have the same detection score.
     """
-    first = first_equal(as_bits(triplets.image, triplets.object, triplets.human_boxes, triplets.object_boxes))
+    first = arrays.first_equal(as_bits(triplets.image, triplets.object, triplets.human_boxes, triplets.object_boxes))
     is_pair = first == np.arange(len(first))
     rows = np.flatnonzero(is_pair)
     of_triplet = (np.cumsum(is_pair) - 1)[first]
@@ -252,17 +232,14 @@ def triplet_scores(pairs: Pairs, triplets: Interactions) -> Floats:
 
 
 def _match_pairs(pairs: Interactions, triplets: Interactions) -> tuple[Indices, Indices]:
-    """Return the (triplets,) index of the first matching pair, and the (pairs,) index of the next equal pair.
-
-    Pairs and triplets match if their image, boxes and object are equal. The index is -1 if there is no pair.
-    """
+    """Return the (triplets,) first pair with equal image, boxes and object, and the (pairs,) next such pair; or -1."""
     # Images and objects that do not occur in the triplets get index -1.
     image = image_index(pairs.images, triplets.images)[pairs.image]
     object_ = match_labels(pairs.objects, triplets.objects, "object")[pairs.object]
     of_pairs = as_bits(image, object_, pairs.human_boxes, pairs.object_boxes)
     of_triplets = as_bits(triplets.image, triplets.object, triplets.human_boxes, triplets.object_boxes)
-    order, new = group_equal_rows([np.concatenate(column) for column in zip(of_pairs, of_triplets, strict=True)])
-    first = first_of_run(order, new)[len(pairs) :]
+    order, new = arrays.group_equal_rows([np.concatenate(column) for column in zip(of_pairs, of_triplets, strict=True)])
+    first = arrays.first_of_run(order, new)[len(pairs) :]
     next_pair = np.full(len(order), -1, np.int64)
     next_pair[order[:-1]] = np.where(new[1:] | (order[1:] >= len(pairs)), -1, order[1:])
     return np.where(first < len(pairs), first, -1), next_pair[: len(pairs)]

@@ -19,35 +19,26 @@ _SEPARATOR = re.compile(r"[\s_-]+")
 def roles_of_triplets(table: Interactions, benchmark: Benchmark, stated: Ints | None = None) -> RolePredictions:
     """Return one person box per human-object pair, with its highest score for each action and each (action, role).
 
-    Args:
-        table: triplets; those whose verb is no action of the benchmark are left out.
-        benchmark: benchmark with actions and roles, such as V-COCO.
-        stated: for each of ``table.verbs``, the index in ``benchmark.actions.entries`` if the verb states a role ("hold
-            obj"), else -1: the role then follows from the object. None if no verb states a role.
+    Triplets whose verb is no action of the benchmark are left out. ``stated`` is :func:`stated_entries` of the verbs:
+    where it is -1, the role follows from the object. None if no verb states a role.
     """
     actions, names = benchmark.actions, benchmark.objects
+    stated = np.full(len(table.verbs), -1, np.int32) if stated is None else stated
     action = match_labels(table.verbs, actions.names, "verb")
-    object_ = match_labels(table.objects, names, "object")
+    action = np.where(stated >= 0, np.array([each for each, _ in actions.entries], np.int32)[stated], action)
     # A word that is no object's name, -1, takes the action's first role, which is the only role of most actions.
     first = dict(actions.by_verb_id[::-1])
-    entries = np.array(
-        [[*(actions.entry_of(number, name) for name in names), first[number]] for number in range(len(actions))],
-        np.int32,
-    )
-    if stated is not None:
-        action = np.where(stated >= 0, np.array([each for each, _ in actions.entries], np.int32)[stated], action)
+    entries = [[*(actions.entry_of(number, name) for name in names), first[number]] for number in range(len(actions))]
     rows = np.flatnonzero(action[table.verb] >= 0)
-    verb, target = action[table.verb[rows]], object_[table.object[rows]]
-    entry = entries[verb, target]
-    if stated is not None:
-        entry = np.where(stated[table.verb[rows]] >= 0, stated[table.verb[rows]], entry)
+    verb, target = table.verb[rows], match_labels(table.objects, names, "object")[table.object[rows]]
+    entry = np.where(stated[verb] >= 0, stated[verb], np.array(entries, np.int32)[action[verb], target])
     return RolePredictions.from_triplets(
         table.images,
         first_equal(as_bits(table.image, table.human_boxes, table.object_boxes))[rows],
         table.image[rows],
         table.human_boxes[rows].astype(np.float32),
         table.object_boxes[rows].astype(np.float32),
-        verb,
+        action[verb],
         entry,
         table.score[rows].astype(np.float32),
         (len(actions), len(actions.entries)),
@@ -55,10 +46,9 @@ def roles_of_triplets(table: Interactions, benchmark: Benchmark, stated: Ints | 
 
 
 def best_triplets(roles: RolePredictions, benchmark: Benchmark) -> Interactions:
-    """Return a triplet for each person box, for checks of boxes and verbs: its highest-scored action with an object.
+    """Return a triplet for each person box with an object, for checks of boxes and verbs: its highest-scored action.
 
-    Person boxes without such an action are left out. The object label of all triplets is "". If an action has two
-    roles, only the role that most objects have is used.
+    The object label is "". If an action has two roles, only the role that most objects have is used.
     """
     actions = benchmark.actions
     action = np.array([number for number, _ in actions.entries], np.int32)
@@ -107,8 +97,7 @@ def without_roles(table: Interactions, actions: Actions, stated: Ints) -> Intera
 def with_stated_roles(table: Interactions, benchmark: Benchmark, notes: ReadNotes) -> Interactions:
     """Return the table with each verb such as "hold obj" replaced by its action, and with predictions by person.
 
-    Returns the same table if no verb states a role, or if the table has predictions by person. The verbs of the file
-    are kept in ``notes.verbs_with_roles``.
+    Returns the same table if no verb states a role, or if it has predictions by person. Verbs of the file are noted.
     """
     stated = stated_entries(table.verbs, benchmark.actions)
     if table.roles is not None or (stated < 0).all():
@@ -131,7 +120,6 @@ def count_lost(table: Interactions, benchmark: Benchmark, notes: ReadNotes) -> i
     if table.roles is None:
         return 0
     words = with_words_of_file(table, notes)
-    written = roles_of_triplets(words, benchmark, stated_entries(words.verbs, benchmark.actions))
-    before, after = (int((~np.isnan(roles.agent)).sum() + (~np.isnan(roles.score)).sum())
-                     for roles in (table.roles, written))  # fmt: skip
+    both = table.roles, roles_of_triplets(words, benchmark, stated_entries(words.verbs, benchmark.actions))
+    before, after = (int(sum((~np.isnan(scores)).sum() for scores in (roles.agent, roles.score))) for roles in both)
     return before - after

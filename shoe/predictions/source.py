@@ -1,4 +1,4 @@
-"""Open a prediction file and determine its kind, before its format is recognised."""
+"""Open a prediction file, determine its kind before its format is recognised, and read fields of its records."""
 
 import gc
 import hashlib
@@ -7,7 +7,7 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,9 +16,10 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 import numpy as np
-from msgspec import inspect
+from msgspec import UNSET, UnsetType, inspect
 
 from shoe.benchmarks.base import Benchmark
+from shoe.core.arrays import Floats, first_true
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.core.io.files import RUN_HEAD, encoding_error, is_stream, read_bytes
@@ -34,10 +35,7 @@ Sizes = Mapping[str, tuple[int, int]]
 T = TypeVar("T")
 PREDICT_PREFIX = b'{"format":"shoe predictions",'
 """First bytes of a file of ``shoe predict``: JSON Lines whose first line describes how predictions were made."""
-_BOM = b"\xef\xbb\xbf"
-_ZIP = b"PK"
-_BREAK = ord("\n")
-_BOM_16 = (b"\xff\xfe", b"\xfe\xff")
+_BOM, _BOM_16, _ZIP = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff"), b"PK"
 _HEAD = 1 << 16  # bytes of a JSON list or JSON Lines from which the format is recognised
 _GAP = re.compile(r"[\s,]*")
 _IMAGE_KEYS = ("filename", "file_name", "image_id")
@@ -49,15 +47,12 @@ class Source:
 
     Attributes:
         benchmark: benchmark that defines the image names and class IDs of the file.
-        sizes: width and height of images by name, from the ground truth or the caller.
-        truth: ground truth, for hints in messages about boxes; None if not available.
+        sizes, truth: (width, height) of images by name, and the ground truth for hints in messages, if available.
         bad_boxes: rule for predictions with an invalid box or score: "refuse", "drop" or "count".
         kind: kind of the file; JSON, JSON Lines, pickles and written-out Python values are all "document".
         data: file content; empty for folders and native tables.
-        is_list: whether the content is a JSON list.
         lines: line number of each record, for CSV and JSON Lines.
         numbering: name of the numbering that the user chose, by part ("objects", "verbs" or "interactions").
-        notes: read notes that the format reader adds to.
     """
 
     path: Path
@@ -204,6 +199,38 @@ class Source:
                     break
         return f"line {self.lines[number]}" if self.lines else f"record {number + 1}"
 
+    def image_names(
+        self, values: Iterable[object], field: str, place: Callable[[int], str | None] | None = None
+    ) -> list[str]:
+        """Return the image name for each value of a field; InputError, naming ``place(row)``, for an invalid value."""
+        names: list[str] = []
+        for number, value in enumerate(values):
+            try:
+                names.append(self.image_name(value))
+            except ValueError:
+                record, found = (place or self.record_name)(number), describe_value(value)
+                raise InputError(self.path, record=record, field=field, found=found, expected="a file name") from None
+        return names
+
+    def all_have_field(self, field: str, values: Sequence[Any], place: Callable[[int], str]) -> bool:
+        """Return True if no value of a field is UNSET, False if all are; InputError for ``place(row)`` if some are."""
+        absent = np.array([value is UNSET for value in values])
+        if (row := first_true(absent != absent[0])) is None:
+            return not absent[0]
+        found = "no such key" if absent[row] else "the first record with this key"
+        expected = "this key in all records or none"
+        raise InputError(self.path, record=place(row), field=field, found=found, expected=expected)
+
+    def optional_column(
+        self, field: str, values: Sequence[float | UnsetType], place: Callable[[int], str]
+    ) -> Floats | None:
+        """Return the (n,) values of a field, or None if no row has it. Raises InputError if only some rows have it."""
+        try:
+            return np.fromiter(values, np.float64, len(values))
+        except TypeError:
+            self.all_have_field(field, values, place)
+            return None
+
 
 def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = None) -> Source:
     """Open a file and determine its kind. Raises InputError if it is unreadable, empty or damaged."""
@@ -215,21 +242,18 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
     data = b"" if zipped else read_bytes(path)
     source.data = data.removeprefix(_BOM)
     is_zip = zipped or data.startswith(_ZIP)
+    start = source.data[:64].lstrip()
     if is_zip and WORKBOOK in source.members:
         source.document, source.lines = read_xlsx(path, data)
-        return source
-    if JSON_LOG.match(source.data) or (is_zip and (source.path.suffix == ".eval" or LOG_START in source.members)):
+    elif JSON_LOG.match(source.data) or (is_zip and (source.path.suffix == ".eval" or LOG_START in source.members)):
         source.document, unanswered = read_log(source.path, source.data)
         source.notes.add("unanswered", count=unanswered)
-        return source
-    if is_zip:
+    elif is_zip:
         _refuse_other_zip(source)
         source.kind = "npz"
-        return source
-    start = source.data[:64].lstrip()
-    if not start and not source.data.strip():
+    elif not start and not source.data.strip():
         raise InputError(path, found="an empty file", expected="predictions")
-    if data.startswith(b"PAR1"):
+    elif data.startswith(b"PAR1"):
         source.kind = "parquet"
     elif is_matlab(data):
         source.kind = "matlab"
@@ -279,27 +303,27 @@ def _is_zip(path: Path) -> bool:
 
 def _refuse_other_zip(source: Source) -> None:
     """Raise InputError for zip files without arrays: files saved by torch.save, saved runs, and other archives."""
-    expected = "JSON, a pickle of plain values, or text"
+    found = hint = ""
     if any(name.endswith("/data.pkl") for name in source.members):
-        raise InputError(source.path, found="a file saved by torch.save", expected=expected, hint=TORCH_TO_JSON)
-    if RUN_HEAD in source.members:
+        found, hint = "a file saved by torch.save", TORCH_TO_JSON
+    elif RUN_HEAD in source.members:
+        found = "a run saved by shoe score --save"
         hint = "a saved run contains no predictions; use it with `shoe compare` or `shoe verify`"
-        raise InputError(source.path, found="a run saved by shoe score --save", expected=expected, hint=hint)
-    if source.members and not any(name.endswith(".npy") for name in source.members):
-        names = ", ".join(map(quote, source.members[:3]))
-        raise InputError(source.path, found=f"a zip archive of {names}", expected=expected, hint="unpack the archive")
+    elif source.members and not any(name.endswith(".npy") for name in source.members):
+        found, hint = f"a zip archive of {', '.join(map(quote, source.members[:3]))}", "unpack the archive"
+    if found:
+        raise InputError(source.path, found=found, expected="JSON, a pickle of plain values, or text", hint=hint)
 
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
     """Pause the cyclic garbage collector, because parsed files have millions of containers and no cycles."""
-    was_enabled = gc.isenabled()
+    resume = gc.enable if gc.isenabled() else gc.disable
     gc.disable()
     try:
         yield
     finally:
-        if was_enabled:
-            gc.enable()
+        resume()
 
 
 def _line_numbers(data: bytes) -> Sequence[int] | None:
@@ -312,7 +336,7 @@ def _line_numbers(data: bytes) -> Sequence[int] | None:
     except InputError:
         return None
     content = np.frombuffer(data, np.uint8)
-    starts = np.flatnonzero(content == _BREAK)[: -1 if data.endswith(b"\n") else None] + 1
+    starts = np.flatnonzero(content == ord("\n"))[: -1 if data.endswith(b"\n") else None] + 1
     if data[:1] == b"{" and bool((content[starts] == data[0]).all()):  # no line is empty
         return range(1, len(starts) + 2)
     return [number for number, line in enumerate(data.split(b"\n"), 1) if line and not line.isspace()]

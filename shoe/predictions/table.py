@@ -10,7 +10,7 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Indices, Mask, first_true, number_words
 from shoe.core.boxes import Coordinates
-from shoe.core.errors import InputError, flag, pluralize, quote, unknown_name
+from shoe.core.errors import InputError, flag, pluralize, quote
 from shoe.core.interactions import Interactions, Rows, apply_bad_boxes, check_boxes, check_scores, image_index
 from shoe.core.roles import RolePredictions
 from shoe.lexicon import text
@@ -21,7 +21,6 @@ from shoe.predictions.source import Sizes, Source
 
 # Conversions of scores outside 0..1, e.g. logits and log-probabilities. Each keeps the order of the scores (a sigmoid
 # up to float precision), so strict metrics do not change. Metrics with a score threshold depend on the conversion.
-
 SCORES: dict[str, Callable[[Floats], Floats]] = {
     "sigmoid": lambda score: np.exp(-np.logaddexp(0, -score)),
     "percent": lambda score: score / 100,
@@ -29,12 +28,6 @@ SCORES: dict[str, Callable[[Floats], Floats]] = {
     "rank": lambda score: np.searchsorted(np.sort(score), score, "right") / len(score),  # equal scores stay equal
 }
 """Score conversions by name: functions that map (n,) finite scores, n > 0, to 0..1 ("percent" expects percentages)."""
-
-
-def check_scores_name(name: str | None) -> None:
-    """Raise OptionError if the name of a score conversion is unknown."""
-    if name is not None and name not in SCORES:
-        raise unknown_name("score conversion", name, SCORES)
 
 
 # Two groups of scores have at least _ENOUGH members and _TIMES as many as lie between them. Where fractions end, at 1,
@@ -45,13 +38,10 @@ _TIMES, _ENOUGH, _STEP = 2, 10, 3
 def count_scales(score: Floats, image: Indices | None = None) -> tuple[int, int] | None:
     """Return (number of scores up to 1, number above 1) if scores seem to mix two scales, as 0.9 and 95 %; else None.
 
-    Conditions: no score is negative, some scores are between 0 and 1, some above 1, and one of the following:
-
-    - All scores from 1 to 10 are integers, unlike logits and sums of scores.
-    - Many scores are just below 1, few just above 1, and many far above 1.
-    - High fractions and high percentages form two groups with few scores in between.
-
-    If ``image``, the (n,) image index of each score, is given, the highest scores of the images are checked too.
+    No score may be negative, some are between 0 and 1, some above 1, and one condition holds: all scores from 1 to 10
+    are integers, unlike logits and sums of scores; or many scores are just below 1, few just above 1, and many far
+    above 1; or high fractions and high percentages form two groups with few scores in between. If ``image``, the (n,)
+    image index of each score, is given, the highest scores of the images are checked too.
 
     >>> import numpy as np
     >>> count_scales(np.array([0.9, 95, 0.8])), count_scales(np.array([0.9, 1.7, 12.5]))
@@ -80,19 +70,10 @@ def _are_two_groups(score: Floats, image: Indices | None) -> bool:
 
 
 def convert_scores(table: Interactions, name: str, given: Mask) -> Interactions:
-    """Return the table with the scores in the (n,) mask ``given`` converted to 0..1; ``name`` is "sigmoid", "rank", ...
-
-    >>> import numpy as np
-    >>> from shoe.demo import PREDICTIONS
-    >>> from shoe.predictions import read_predictions
-    >>> table = read_predictions(PREDICTIONS["detector"], scores="rank")
-    >>> float(table.score.max()), bool((table.score > 0).all())
-    (1.0, True)
-    """
-    if not given.any():
-        return table
+    """Return the table with the scores in the (n,) mask ``given`` converted to 0..1; ``name`` is a key of SCORES."""
     score = table.score.copy()
-    score[given] = SCORES[name](score[given])
+    if given.any():
+        score[given] = SCORES[name](score[given])
     return replace(table, score=score)
 
 
@@ -104,11 +85,10 @@ _OF_BEST = 1 / 3  # if the applied convention has more than this fraction of the
 def _refuse_invalid(rows: Rows, source: Source, conventions: Conventions) -> None:
     """Raise InputError for the first box without area, or else for the first non-finite or too large number."""
     _refuse_flat(rows, source, conventions)
-    name = partial(triplet_place, rows)
-    pixels = np.full(1, rows.coordinates != Coordinates.CONTINUOUS)
+    name, pixels = partial(triplet_place, rows), np.full(1, rows.coordinates != Coordinates.CONTINUOUS)
     try:
-        check_boxes(source.path, "human box", rows.human_boxes, pixels, name)
-        check_boxes(source.path, "object box", rows.object_boxes, pixels, name)
+        for field, boxes in (("human box", rows.human_boxes), ("object box", rows.object_boxes)):
+            check_boxes(source.path, field, boxes, pixels, name)
         check_scores(source.path, np.asarray(rows.score), name)
     except InputError as error:
         raise error.hinting(_WITHOUT) from None
@@ -123,10 +103,8 @@ def triplet_place(rows: Rows, row: int) -> str:
 def _refuse_flat(rows: Rows, source: Source, conventions: Conventions) -> None:
     """Raise InputError for the first box without area, with a hint at conventions under which all boxes are valid."""
     boxes = np.concatenate([rows.human_boxes, rows.object_boxes])
-    if not np.isfinite(boxes).all():
-        return
     flat = ~are_valid(boxes, conventions.coordinates)
-    if (first := first_true(flat)) is None:
+    if not np.isfinite(boxes).all() or (first := first_true(flat)) is None:
         return
     row, count = first % len(rows.verb), int(flat.sum())
     hint = f"{count:,} of {len(boxes):,} boxes {'has' if count == 1 else 'have'} no area"
@@ -137,8 +115,9 @@ def _refuse_flat(rows: Rows, source: Source, conventions: Conventions) -> None:
         hint += _fitting_hint(rows, source, conventions) or _area_hint(boxes, conventions)
     found, field = ", ".join(f"{x:g}" for x in boxes[first]), "human box" if first < len(rows.verb) else "object box"
     expected = f"x1 < x2 and y1 < y2, with boxes as {conventions.at(row)}"
-    place = triplet_place(rows, row)
-    raise InputError(source.path, record=place, field=field, found=f"[{found}]", expected=expected, hint=hint)
+    raise InputError(
+        source.path, record=triplet_place(rows, row), field=field, found=f"[{found}]", expected=expected, hint=hint
+    )
 
 
 def _fitting_hint(rows: Rows, source: Source, conventions: Conventions) -> str:
@@ -146,10 +125,8 @@ def _fitting_hint(rows: Rows, source: Source, conventions: Conventions) -> str:
     if source.truth is None:
         return ""
     report = _check_boxes(rows, source.truth, conventions)
-    for group in report.groups:
+    for group in (group for group in report.groups if not group.by_kind):
         applied, best = group.fits[0], group.best
-        if group.by_kind:
-            continue
         if best is not applied and applied.hits > max(best.hits, 9 * group.chance) * _OF_BEST:
             each = f"{applied.hits:.0%} overlap an annotated box if read as {applied.convention}, {best.hits:.0%} if "
             return f"; the file seems to mix conventions: {each}read as {best.convention}"
@@ -167,12 +144,10 @@ def _flat_verdicts(rows: Rows, source: Source, conventions: Conventions, flat: M
         _check_boxes(_select_rows(rows, part), source.truth, conventions.select(part)) for part in (flat, ~flat)
     )
     names = {group.best.convention for group in report.groups}
-    is_mixed = bool(others.groups) and all(
-        group.fits[0].mean_iou > fit.mean_iou
-        for group in others.groups
-        for fit in group.fits
-        if fit.convention in names
-    )
+    leads = [
+        each.fits[0].mean_iou > fit.mean_iou for each in others.groups for fit in each.fits if fit.convention in names
+    ]
+    is_mixed = bool(others.groups) and all(leads)
     return [line.removeprefix("boxes: ") for line in replace(report, is_mixed=is_mixed).verdicts]
 
 
@@ -204,10 +179,8 @@ def _area_hint(boxes: Floats, conventions: Conventions) -> str:
     return f"; all have an area as {' or as '.join(names)}: set the convention with {flag('boxes')}" if names else ""
 
 
-_LONGEST_WORD = 200
+_LONGEST_WORD, _LONGEST_NAME = 200, 1000
 _NUMBER = re.compile(r"\s*[+-]?\d+(?:\.\d*)?\s*")
-_LONGEST_NAME = 1000
-_OPPOSITE = [2, 3, 0, 1]
 _SURE = 40  # minimum number of boxes for which a property of all boxes is not taken for chance
 
 
@@ -220,14 +193,12 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     notes = source.notes
     if not len(rows.verb) and notes.examples("denied") and not notes.replies:
         key, count = next(iter(notes.examples("denied"))), pluralize(notes.count("denied"), "prediction")
+        found = f"'no' for all of {count}"
         hint = f"if {quote(key)} is a placeholder, leave it out; a file without predictions is []"
-        raise InputError(
-            source.path, field=key, found=f"'no' for all of {count}", expected="at least one 'yes'", hint=hint
-        )
-    for name in rows.images:
-        if not 0 < len(name) <= _LONGEST_NAME:
-            found = f"a name of {len(name):,} characters"
-            raise InputError(source.path, field="image", found=found, expected=f"1 to {_LONGEST_NAME:,} characters")
+        raise InputError(source.path, field=key, found=found, expected="at least one 'yes'", hint=hint)
+    if wrong := [name for name in rows.images if not 0 < len(name) <= _LONGEST_NAME]:
+        found = f"a name of {len(wrong[0]):,} characters"
+        raise InputError(source.path, field="image", found=found, expected=f"1 to {_LONGEST_NAME:,} characters")
     rows = replace(rows, sizes=_sizes(rows, source.sizes))
     rows, conventions = _without_denied(rows, source, Conventions.from_rows(rows, usual, named))
     rows, conventions = _without_sizeless(rows, source, conventions)
@@ -236,8 +207,9 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     rows, conventions = _without_flat_boxes(rows, source, conventions)
     rows, conventions = _one_verb_per_row(rows, source, conventions)
     rows, absent = _with_scores(rows, source)
-    verbs, verb = _clip_words(rows.verbs, rows.verb, source)
-    objects, object_ = _clip_words(rows.objects, rows.object, source)
+    (verbs, verb), (objects, object_) = (
+        _clip_words(*each, source) for each in ((rows.verbs, rows.verb), (rows.objects, rows.object))
+    )
     rows = replace(rows, verb=verb, object=object_, verbs=verbs, objects=objects)
     _refuse_numbers(rows, source)
     try:
@@ -248,15 +220,16 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
         raise
     notes.add("joined_files", count=_count_split_images(rows.image), second=len(rows.images))
     order = np.argsort(rows.image, kind="stable")
-    unscored = len(table) if absent.all() else 0
     given = table.score[~absent[order]]
     if notes.scores_as in ("sigmoid", "percent") and len(given) >= _ENOUGH and given.min() >= 0 and given.max() <= 1:
         notes.add("scores_fit", first=notes.scores_as)
-    table = replace(_in_one_scale(table, notes.scores_as, absent[order]), bad=bad, unscored=unscored)
+    table = replace(
+        _in_one_scale(table, notes.scores_as, absent[order]), bad=bad, unscored=len(table) * bool(absent.all())
+    )
     if source.benchmark.role_protocols:
         table = with_stated_roles(table, source.benchmark, notes)
     notes.conventions = conventions.select(order)
-    notes.triplets_by_convention = conventions.counts(len(table))
+    notes.triplets_by_convention.update(conventions.counts(len(table)))
     notes.boxes, notes.images, notes.triplets = "; ".join(notes.triplets_by_convention), len(table.images), len(table)
     return table
 
@@ -321,10 +294,7 @@ def _one_verb_per_row(rows: Rows, source: Source, conventions: Conventions) -> t
 
 
 def _without_sizeless(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
-    """Return rows and conventions without the triplets whose boxes need an unknown image size.
-
-    Raises InputError if no triplet is left, or if no sizes were given.
-    """
+    """Return rows and conventions without triplets whose image size is needed and unknown; InputError if all are."""
     known, roles = np.asarray((np.asarray(rows.sizes) > 0).all(axis=1)), rows.detected
     image = rows.image if roles is None or len(rows.image) else roles.image
     unknown = conventions.need_sizes(len(image)) & ~known[image]
@@ -336,22 +306,14 @@ def _without_sizeless(rows: Rows, source: Source, conventions: Conventions) -> t
         if roles is not None:
             rows = replace(rows, detected=roles.select(known[roles.image]))
         return (_select_rows(rows, ~unknown) if image is rows.image else rows), conventions.select(~unknown)
+    needed = f"which the box convention {conventions.at(row)} needs"
     if source.sizes:
-        raise InputError(
-            source.path,
-            field="image",
-            found=name,
-            expected=f"names of images with known size, such as {quote(next(iter(source.sizes)))}",
-            hint=f"{count:,} of {pluralize(len(rows.images), 'image')} {'has' if count == 1 else 'have'} no size, "
-            f"which the box convention {conventions.at(row)} needs",
-        )
-    raise InputError(
-        source.path,
-        record=f"image {name}",
-        found="no width and height",
-        expected=f"the size of the image, which the box convention {conventions.at(row)} needs",
-        hint="add --ground-truth FILE (Python: truth=...), or width and height to the file",
-    )
+        expected = f"names of images with known size, such as {quote(next(iter(source.sizes)))}"
+        of_all = f"{count:,} of {pluralize(len(rows.images), 'image')} {'has' if count == 1 else 'have'}"
+        raise InputError(source.path, field="image", found=name, expected=expected, hint=f"{of_all} no size, {needed}")
+    hint = "add --ground-truth FILE (Python: truth=...), or width and height to the file"
+    expected = f"the size of the image, {needed}"
+    raise InputError(source.path, record=f"image {name}", found="no width and height", expected=expected, hint=hint)
 
 
 def _in_pixels(rows: Rows, source: Source, conventions: Conventions) -> Rows:
@@ -360,15 +322,12 @@ def _in_pixels(rows: Rows, source: Source, conventions: Conventions) -> Rows:
     roles = rows.detected and _roles_in_pixels(rows.detected, source, conventions.kinds[0], np.asarray(rows.sizes))
     if 2 * len(human) >= _SURE and all((each[:, 2:] < each[:, :2]).all() for each in (human, target)):
         source.notes.add("reversed")
-        human, target = human[:, _OPPOSITE], target[:, _OPPOSITE]
+        human, target = human[:, [2, 3, 0, 1]], target[:, [2, 3, 0, 1]]
     return replace(rows, human_boxes=human, object_boxes=target, coordinates=conventions.coordinates, detected=roles)
 
 
 def _roles_in_pixels(roles: RolePredictions, source: Source, kind: Convention, sizes: Floats) -> RolePredictions:
-    """Return the predictions by person with person boxes and role boxes, except placeholders for no box, in pixels.
-
-    Raises InputError if the convention exchanges human and object box, and a person box has several role boxes.
-    """
+    """Return the predictions by person with boxes in pixels; InputError if "swapped" and a person has several boxes."""
     if not kind.needs_sizes and kind.layout == "xyxy" and not kind.order:
         return roles
     count, sizes, target = roles.role.shape[1], sizes[roles.image], roles.boxes[roles.role]
@@ -400,9 +359,7 @@ def _without_bad(rows: Rows, source: Source, conventions: Conventions) -> tuple[
     pixels = np.full(1, rows.coordinates != Coordinates.CONTINUOUS)
     count, keep, human, target = apply_bad_boxes(rule, rows.human_boxes, rows.object_boxes, infinite, pixels)
     score = None if score is None else np.where(infinite, np.nan, score)
-    both = np.column_stack([rows.human_boxes, rows.object_boxes])
-    flat = ~(are_valid(both[:, :4], conventions.coordinates) & are_valid(both[:, 4:], conventions.coordinates))
-    flat &= np.isfinite(both).all(axis=1)
+    flat = _have_no_area(rows, conventions) & np.isfinite(np.hstack([rows.human_boxes, rows.object_boxes])).all(axis=1)
     for line in _flat_verdicts(rows, source, conventions, flat):
         source.notes.add("bad_fit", count=int(flat.sum()), first=line)
     rows = _select_rows(replace(rows, human_boxes=human, object_boxes=target, score=score), keep)
@@ -415,28 +372,28 @@ def _without_bad(rows: Rows, source: Source, conventions: Conventions) -> tuple[
 
 def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
     """Return rows and conventions without triplets of replies with a box without area, if at most half of all."""
-    if rows.loose is None:
-        return rows, conventions
-    valid = are_valid(rows.human_boxes, conventions.coordinates) & are_valid(rows.object_boxes, conventions.coordinates)
-    flat = ~valid & rows.loose
-    if not flat.any() or 2 * flat.sum() > len(flat):
+    if rows.loose is None or not 0 < (flat := _have_no_area(rows, conventions) & rows.loose).sum() <= len(flat) / 2:
         return rows, conventions
     source.notes.add("flat_boxes", count=int(flat.sum()), first=triplet_place(rows, int(np.argmax(flat))))
     return replace(_select_rows(rows, ~flat), loose=None), conventions.select(~flat)
 
 
+def _have_no_area(rows: Rows, conventions: Conventions) -> Mask:
+    """Return the (n,) mask of triplets of which a box has no area."""
+    human, target = (are_valid(boxes, conventions.coordinates) for boxes in (rows.human_boxes, rows.object_boxes))
+    return ~(human & target)
+
+
 def _refuse_numbers(rows: Rows, source: Source) -> None:
     """Raise InputError if half of the verbs or objects are numbers, which match no label; note fewer such words."""
-    dataset = source.benchmark
-    verbs = "verb", rows.verbs, rows.verb, dataset.classes.verbs
-    for part, words, index, labels in (verbs, ("object", rows.objects, rows.object, dataset.objects)):
+    hint = "numbers are not words: write the label of each class ID, or use a format with class IDs, such as qpic"
+    verbs = "verb", rows.verbs, rows.verb, source.benchmark.classes.verbs
+    for part, words, index, labels in (verbs, ("object", rows.objects, rows.object, source.benchmark.objects)):
         numeric = [i for i, word in enumerate(words) if _NUMBER.fullmatch(word) and word not in labels]
-        if 2 * len(numeric) >= len(words) > 0 and len(numeric):
+        if numeric and 2 * len(numeric) >= len(words):
             row = int(np.argmax(np.isin(index, numeric)))
-            place = triplet_place(rows, row)
             found, expected = quote(words[index[row]]), f"a word, such as {quote(labels[0])}"
-            hint = "write the label of each class ID, or use a format with class IDs, such as qpic"
-            hint = f"numbers are not words: {hint}"
+            place = triplet_place(rows, row)
             raise InputError(source.path, record=place, field=part, found=found, expected=expected, hint=hint)
         for i in numeric:
             source.notes.add("numeric_words", words[i])
@@ -469,13 +426,12 @@ def _with_scores(rows: Rows, source: Source) -> tuple[Rows, Mask]:
 
 def _in_one_scale(table: Interactions, scores_as: str, absent: Mask) -> Interactions:
     """Return the table with scores converted by ``scores_as`` unless "", and triplets in the mask ``absent`` last."""
-    if scores_as:
-        table = convert_scores(table, scores_as, ~absent)
-    if absent.any() and not absent.all():
-        # A score of 1 would rank them above all scored triplets; a 0 would tie with triplets scored 0.
-        lowest = table.score[~absent].min()
-        table = replace(table, score=np.where(absent, lowest - abs(lowest) / 2, table.score))
-    return table
+    table = convert_scores(table, scores_as, ~absent) if scores_as else table
+    if not absent.any() or absent.all():
+        return table
+    # A score of 1 would rank them above all scored triplets; a 0 would tie with triplets scored 0.
+    lowest = table.score[~absent].min()
+    return replace(table, score=np.where(absent, lowest - abs(lowest) / 2, table.score))
 
 
 def _clip_words(words: Sequence[str], index: Indices, source: Source) -> tuple[list[str], Indices]:

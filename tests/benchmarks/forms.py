@@ -39,9 +39,8 @@ def as_ppdm(document: Document) -> list[dict[str, Any]]:
 def as_hake(document: Document) -> dict[str, dict[str, Any]]:
     """HAKE's form: an entry for each image, triplets with boxes of their own, the image's size and body parts."""
     records = {}
-    for name, (width, height), entry in zip(
-        document["filenames"], document["size"], document["annotation"], strict=True
-    ):
+    images = zip(document["filenames"], document["size"], document["annotation"], strict=True)
+    for name, (width, height), entry in images:
         labels = [
             {"action_labels": [{"human_part": 6, "partstate": 0}], "hoi_id": hoi + 1}
             | {"human_bbox": human, "object_bbox": object_, "width": width, "height": height}
@@ -52,7 +51,6 @@ def as_hake(document: Document) -> dict[str, dict[str, Any]]:
 
 
 def structs(rows: list[dict[str, Any]]) -> NDArray[Any]:
-    """A Matlab structure array, 1 x n; Matlab's [] if there are none."""
     if not rows:
         return np.zeros((0, 0))
     array = np.empty((1, len(rows)), [(name, "O") for name in rows[0]])
@@ -62,9 +60,7 @@ def structs(rows: list[dict[str, Any]]) -> NDArray[Any]:
 
 
 def _matlab_boxes(boxes: list[list[float]]) -> NDArray[Any]:
-    return structs(
-        [{"x1": np.uint16(b[0]), "x2": np.uint16(b[2]), "y1": np.uint16(b[1]), "y2": np.uint16(b[3])} for b in boxes]
-    )
+    return structs([dict(zip(("x1", "y1", "x2", "y2"), map(np.uint16, box), strict=True)) for box in boxes])
 
 
 def as_bbox(document: Document, *, invisible: bool = True) -> NDArray[Any]:
@@ -73,9 +69,8 @@ def as_bbox(document: Document, *, invisible: bool = True) -> NDArray[Any]:
     ``invisible`` adds a HOI without boxes to every second image, as the real file has them in many.
     """
     images = []
-    for number, (name, size, entry) in enumerate(
-        zip(document["filenames"], document["size"], document["annotation"], strict=True)
-    ):
+    listed = zip(document["filenames"], document["size"], document["annotation"], strict=True)
+    for number, (name, size, entry) in enumerate(listed):
         hois = []
         for label in dict.fromkeys(entry["hoi"]):
             rows = [i for i, hoi in enumerate(entry["hoi"]) if hoi == label]
@@ -87,15 +82,9 @@ def as_bbox(document: Document, *, invisible: bool = True) -> NDArray[Any]:
                     if box not in boxes:
                         boxes.append(box)
                 connection.append([humans.index(entry["boxes_h"][i]) + 1, objects.index(entry["boxes_o"][i]) + 1])
-            hois.append(
-                {
-                    "id": np.uint16(label + 1),
-                    "bboxhuman": _matlab_boxes(humans),
-                    "bboxobject": _matlab_boxes(objects),
-                    "connection": np.array(connection, np.uint8 if len(rows) < 200 else np.uint16),
-                    "invis": np.uint8(0),
-                }
-            )
+            both = {"bboxhuman": _matlab_boxes(humans), "bboxobject": _matlab_boxes(objects)}
+            of_boxes = np.array(connection, np.uint8 if len(rows) < 200 else np.uint16)
+            hois.append({"id": np.uint16(label + 1), **both, "connection": of_boxes, "invis": np.uint8(0)})
         if invisible and number % 2:
             nothing = np.zeros((0, 0))
             row = {"id": np.uint16(1), "bboxhuman": nothing, "bboxobject": nothing, "connection": nothing}
@@ -107,7 +96,6 @@ def as_bbox(document: Document, *, invisible: bool = True) -> NDArray[Any]:
 
 
 def write_mat(path: Path, **variables: Any) -> Path:
-    """Write Matlab variables as the dataset's files hold them."""
     from scipy.io import savemat
 
     savemat(path, variables, do_compression=True, oned_as="row")

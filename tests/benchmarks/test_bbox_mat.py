@@ -1,3 +1,5 @@
+"""HICO-DET's official Matlab files: annotated boxes, and image labels."""
+
 import io
 from contextlib import suppress
 from pathlib import Path
@@ -9,12 +11,15 @@ from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 from scipy.io import savemat
 
-from shoe.benchmarks.truth import read_truth_file
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.classes import read_classes
+from shoe.benchmarks.truth import GroundTruth, read_truth_file
 from shoe.core.errors import InputError
 from tests.benchmarks.forms import as_bbox, structs, write_mat
-from tests.benchmarks.samples import INSTANCES, parsed
+from tests.benchmarks.samples import INSTANCES, PPDM_MIXED, parsed
 from tests.examples import examples
 from tests.mentions import mentions
+from tests.present import present
 
 BOX = {"x1": 1, "x2": 30, "y1": 2, "y2": 40}
 OTHER = {"x1": 5, "x2": 70, "y1": 6, "y2": 80}
@@ -36,12 +41,10 @@ def _write(tmp_path: Path, *images: dict[str, Any]) -> Path:
 
 
 def test_one_image_one_hoi_one_box(tmp_path: Path) -> None:
-    """Matlab writes one record like many, and one number like a matrix."""
     truth = read_truth_file(_write(tmp_path, _image(_hoi())))
-    table = truth.interactions
-    boxes = table.human_boxes.tolist(), table.object_boxes.tolist()
+    columns = (truth.interactions.human_boxes, truth.interactions.object_boxes, truth.interactions.sizes)
     assert [truth.classes.labels[k] for k in truth.hoi] == ["ride horse"]
-    assert (*boxes, table.sizes.tolist()) == ([[1, 2, 30, 40]], [[5, 6, 70, 80]], [[640, 480]])
+    assert [column.tolist() for column in columns] == [[[1, 2, 30, 40]], [[5, 6, 70, 80]], [[640, 480]]]
 
 
 def test_a_row_of_connection_is_a_triplet(tmp_path: Path) -> None:
@@ -148,9 +151,84 @@ def test_damaged_bytes_are_read_or_refused(tmp_path: Path, data: st.DataObject) 
 
 
 def _small_file() -> bytes:
-    """A few real images, not compressed, so that damage reaches the structures."""
     document = parsed(INSTANCES)
     cut = {name: document[name][:3] for name in ("filenames", "size", "annotation")}
     buffer = io.BytesIO()
     savemat(buffer, {"bbox_test": as_bbox(document | cut)})
     return buffer.getvalue()
+
+
+# Image labels
+
+
+def _cells(images: tuple[str, ...]) -> NDArray[Any]:
+    cells = np.empty((len(images), 1), object)
+    cells[:, 0] = images
+    return cells
+
+
+def _labels(images: tuple[str, ...]) -> NDArray[np.float64]:
+    """(600, images) of everything that the file may hold: 1, 0, -1 and NaN."""
+    return np.random.default_rng(0).choice([1, 0, -1, np.nan], (600, len(images)))
+
+
+def test_labels_are_aligned_by_name(tmp_path: Path) -> None:
+    images = read_truth_file(INSTANCES).interactions.images
+    listed = (*reversed(images), "HICO_test2015_other.jpg")
+    labels = _labels(listed)
+    path = write_mat(tmp_path / "anno.mat", anno_test=labels, list_test=_cells(listed))
+    truth = read_truth_file(INSTANCES, image_labels=path)
+    assert present(truth.image_labels).dtype == np.int8
+    assert np.array_equal(present(truth.image_labels), np.nan_to_num(labels[:, -2::-1], nan=-2))
+
+
+def test_images_of_both_splits_find_their_labels(tmp_path: Path) -> None:
+    images = read_truth_file(PPDM_MIXED).interactions.images
+    test, train = (tuple(n for n in images if part in n) for part in ("test2015", "train2015"))
+    labels = _labels(images)
+    of_test, of_train = (labels[:, [images.index(name) for name in part]] for part in (test, train))
+    lists = {"list_test": _cells(test), "list_train": _cells(train)}
+    path = write_mat(tmp_path / "anno.mat", anno_test=of_test, anno_train=of_train, **lists)
+    truth = read_truth_file(PPDM_MIXED, image_labels=path)
+    assert np.array_equal(present(truth.image_labels), np.nan_to_num(labels, nan=-2))
+
+
+def test_rows_are_the_classes_wanted(tmp_path: Path) -> None:
+    dataset = benchmark("hico-det").classes
+    truth = read_truth_file(INSTANCES)
+    used = np.unique(truth.hoi)[::-1]
+    rows = ["verb\tobject\tgerund\tverb_synset\tobject_synset\trare"]
+    rows += [f"{dataset.verbs[dataset.verb[k]]}\t{dataset.objects[dataset.object[k]]}\t\t\t\t" for k in used]
+    images = truth.interactions.images
+    labels = _labels(images)
+    path = write_mat(tmp_path / "anno.mat", anno_test=labels, list_test=_cells(images))
+
+    def read(lines: list[str]) -> GroundTruth:
+        (tmp_path / "classes.tsv").write_text("\n".join(lines))
+        return read_truth_file(INSTANCES, classes=read_classes(tmp_path / "classes.tsv", dataset), image_labels=path)
+
+    found = read(rows).image_labels
+    assert np.array_equal(present(found), np.nan_to_num(labels[used], nan=-2))
+    with pytest.raises(InputError, match=mentions("'levitate sofa' … hico-det")):
+        read([*rows, "levitate\tsofa\t\t\t\t"])
+
+
+IMAGES = tuple(f"HICO_test2015_{i:08d}.jpg" for i in range(1, 25))
+LIST, FULL = _cells(IMAGES), np.ones((600, 24))
+BROKEN_LABELS = [
+    ({}, "'HICO_test2015_00000001.jpg' among 0 images"),
+    ({"anno_test": FULL}, "among 0 images"),
+    ({"anno_test": FULL, "list_test": LIST}, "'HICO_test2015_00000154.jpg'"),
+    ({"anno_test": FULL.T, "list_test": LIST}, "anno_test: … 24 x 600 … 600 classes x 24"),
+    ({"anno_test": FULL, "list_test": np.ones(24)}, "list_test: … file names"),
+    ({"anno_test": "a", "list_test": LIST}, "anno_test: … no matrix … 600 classes x 24"),
+    ({"anno_test": np.full((600, 24), 2.0), "list_test": LIST}, "anno_test: … 2 … 1, 0, -1 or NaN"),
+]
+
+
+@pytest.mark.parametrize(("variables", "values"), BROKEN_LABELS)
+def test_broken_labels_are_named(tmp_path: Path, variables: dict[str, Any], values: str) -> None:
+    path = write_mat(tmp_path / "anno.mat", **variables)
+    for file, says in ((path, values), (INSTANCES, "anno.mat")):
+        with pytest.raises(InputError, match=mentions(f"{file}: … {says}")):
+            read_truth_file(INSTANCES, image_labels=file)

@@ -54,42 +54,39 @@ def test_coco_categories_are_80_of_90() -> None:
         (HEADER, "no classes"),
         (f"{HEADER}\neat\thot dog\t\t\t\t\nhold\tHot_Dog\t\t\t\t", "line 3: object: … 'Hot_Dog' … 'hot dog'"),
         (f"{HEADER}\nsit_on\tbench\t\t\t\t\nsit-on\tchair\t\t\t\t", "line 3: verb: … 'sit-on' … 'sit_on'"),
-        (
-            f"{HEADER}\nride\thorse\t\tride.v.01\thorze.n.01\t",
-            "line 2: object_synset: … 'horze.n.01' … WordNet 3.0 … airplane.n.01 … horse.n.01?",
-        ),
+        (f"{HEADER}\nride\thorse\t\tride.v.01\thorze.n.01\t",
+         "line 2: object_synset: … 'horze.n.01' … WordNet 3.0 … airplane.n.01 … horse.n.01?"),
         (f"{HEADER}\nride\thorse\t\tride.v.99\thorse.n.01\t", "line 2: verb_synset: … 'ride.v.99'"),
         (f"{HEADER}\nride\thorse\t\tride.n.01\thorse.n.01\t", "line 2: verb_synset: … 'ride.n.01'"),
     ],
-)
+)  # fmt: skip
 def test_a_broken_class_table_is_refused(tmp_path: Path, text: str, values: str) -> None:
     (tmp_path / "classes.tsv").write_text(text)
     with pytest.raises(InputError, match=mentions(values)):
         read_classes(tmp_path / "classes.tsv", USUAL)
 
 
-def test_the_packaged_table_passes_as_a_file(tmp_path: Path) -> None:
-    packaged = files("shoe.benchmarks") / "hico_det" / "classes.tsv"
-    (tmp_path / "classes.tsv").write_bytes(packaged.read_bytes())
-    assert read_classes(tmp_path / "classes.tsv", USUAL).digest == USUAL.digest
+def test_a_table_is_told_apart_by_its_content(tmp_path: Path) -> None:
+    packaged = (files("shoe.benchmarks") / "hico_det" / "classes.tsv").read_text("utf-8")
+    line = f"{HEADER}\nride\thorse\triding\tride.v.0{{}}\thorse.n.01\trare"
+    found = []
+    for text in (packaged, line.format(1), line.format(2)):
+        (tmp_path / "classes.tsv").write_text(text)
+        found.append(read_classes(tmp_path / "classes.tsv", USUAL))
+    assert [each.digest == USUAL.digest for each in found] == [True, False, False]
+    assert found[1].digest != found[2].digest
+    assert found[1].rare.tolist() == [True]
 
 
 def test_a_class_table_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "classes.tsv").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match=mentions("UTF-8 … class table")):
-        read_classes(tmp_path / "classes.tsv", USUAL)
-    with pytest.raises(InputError, match=mentions("class.tsv: … classes.tsv?")):
-        read_classes(tmp_path / "class.tsv", USUAL)
-    with pytest.raises(InputError, match=mentions(f"{tmp_path}: … folder")):
-        read_classes(tmp_path, USUAL)
-
-
-def test_a_table_is_told_apart_by_its_content(tmp_path: Path) -> None:
-    (tmp_path / "a.tsv").write_text(f"{HEADER}\nride\thorse\triding\tride.v.01\thorse.n.01\trare")
-    (tmp_path / "b.tsv").write_text(f"{HEADER}\nride\thorse\triding\tride.v.02\thorse.n.01\trare")
-    a, b = (read_classes(tmp_path / name, USUAL) for name in ("a.tsv", "b.tsv"))
-    assert a.digest != b.digest
-    assert a.rare.tolist() == [True]
+    for path, values in (
+        (tmp_path / "classes.tsv", "UTF-8 … class table"),
+        (tmp_path / "class.tsv", "class.tsv: … classes.tsv?"),
+        (tmp_path, f"{tmp_path}: … folder"),
+    ):
+        with pytest.raises(InputError, match=mentions(values)):
+            read_classes(path, USUAL)
 
 
 def test_an_unknown_dataset_is_answered_with_the_nearest() -> None:

@@ -17,6 +17,7 @@ from shoe.lexicon.store import lexicon
 from shoe.predictions import write_predictions
 from tests.benchmarks.samples import INSTANCES
 from tests.mentions import mentions
+from tests.present import present
 
 SWIG = benchmark("swig-hoi")
 CLASSES = SWIG.classes
@@ -29,17 +30,10 @@ def _hoi(**changes: int) -> dict[str, Any]:
 
 def document(**changes: Any) -> list[dict[str, Any]]:
     """One image with one triplet (wrapping tape), and one without any."""
-    image = {
-        "file_name": "wrapping_1.jpg",
-        "img_id": 7,
-        "height": 512,
-        "width": 681,
-        "box_annotations": [
-            {"bbox": PERSON, "category_id": 0, "aux_category_id": []},
-            {"bbox": WRAP, "category_id": 123, "aux_category_id": [167]},
-        ],
-        **_hoi(),
-    }
+    boxes: list[tuple[Any, ...]] = [(PERSON, 0, []), (WRAP, 123, [167])]
+    keys = ("bbox", "category_id", "aux_category_id")
+    image = {"file_name": "wrapping_1.jpg", "img_id": 7, "height": 512, "width": 681, **_hoi()}
+    image |= {"box_annotations": [dict(zip(keys, box, strict=True)) for box in boxes]}
     empty = {"file_name": "aiming_3.jpg", "img_id": 8, "box_annotations": [], "hoi_annotations": []}
     return [image | changes, empty]
 
@@ -75,8 +69,7 @@ def test_annotations_are_read(tmp_path: Path) -> None:
     assert table.sizes.tolist() == [[681, 512], [0, 0]]
     assert (table.human_boxes.tolist(), table.object_boxes.tolist()) == ([PERSON], [WRAP])
     assert CLASSES.labels[truth.hoi[0]] == "wrap strip_tape"
-    assert truth.class_split is not None
-    assert truth.class_split.name == truth.signature_fields()["class-split"] == "frequency"
+    assert present(truth.class_split).name == truth.signature_fields()["class-split"] == "frequency"
 
 
 @pytest.mark.parametrize(
@@ -138,13 +131,12 @@ def test_a_run_keeps_both_figures_that_are_called_full(tmp_path: Path) -> None:
     assert figures[f"strict:choir:{kind}"] == pytest.approx(1 / (2_841 if kind == "rare" else 1_307))
 
 
-@pytest.mark.parametrize(
-    ("rows", "values"),
-    [
-        ([[14_130, 0.9, *PERSON, *WRAP]], "triplet 1: class: … 14130 … 0 to 14129"),
-        ([[3, 0.9, *PERSON, *WRAP], [3, "x", *PERSON, *WRAP]], "image '7': row 2:"),
-    ],
-)
-def test_wrong_rows_are_one_line(tmp_path: Path, rows: list[Any], values: str) -> None:
-    with pytest.raises(InputError, match=mentions(values)):
-        read_predictions(written(tmp_path, {"7": rows}, "preds.json"), dataset="swig-hoi")
+def test_wrong_rows_are_one_line(tmp_path: Path) -> None:
+    cases: list[tuple[list[list[Any]], str]] = [
+        ([[14_130, 0.9]], "triplet 1: class: … 14130 … 0 to 14129"),
+        ([[3, 0.9], [3, "x"]], "image '7': row 2:"),
+    ]
+    for rows, values in cases:
+        document = {"7": [[*row, *PERSON, *WRAP] for row in rows]}
+        with pytest.raises(InputError, match=mentions(values)):
+            read_predictions(written(tmp_path, document, "preds.json"), dataset="swig-hoi")

@@ -16,19 +16,12 @@ _WORDS: dict[str, Any] = {"verbs": ["carry", "hold", "ride", "wash"], "objects":
 
 
 def table_of(scenes: list[Scene]) -> Interactions:
-    """A table of images of (object, verb) pairs."""
     image = np.repeat(np.arange(len(scenes)), [len(scene) for scene in scenes])
     pairs = np.array([pair for scene in scenes for pair in scene], np.int64).reshape(-1, 2)
     boxes = np.tile([0.0, 0.0, 9.0, 9.0], (len(pairs), 1))
-    return Interactions.from_columns(
-        images=[f"{i}.jpg" for i in range(len(scenes))],
-        image=image,
-        human_boxes=boxes,
-        object_boxes=boxes,
-        verb=pairs[:, 1],
-        object=pairs[:, 0],
-        **_WORDS,
-    )
+    both: dict[str, Any] = {"human_boxes": boxes, "object_boxes": boxes, "verb": pairs[:, 1], "object": pairs[:, 0]}
+    names = [f"{i}.jpg" for i in range(len(scenes))]
+    return Interactions.from_columns(images=names, image=image, **both, **_WORDS)
 
 
 def pairs_of(table: Interactions) -> set[tuple[int, int]]:
@@ -40,14 +33,9 @@ def numbers(table: Interactions) -> list[int]:
 
 
 _scenes = st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=4), min_size=3, max_size=25)
-_rules = st.builds(
-    SplitRules,
-    ratio=st.sampled_from([0.5, 0.7, 0.8, 0.9]),
-    verify=st.sampled_from(["possible", "paper", "released"]),
-    draw=st.sampled_from(["skip", "uniform"]),
-    mixed=st.sampled_from(["drop", "cut"]),
-    tries=st.just(4),
-)
+_choices: dict[str, Any] = {"ratio": [0.5, 0.7, 0.8, 0.9], "draw": ["skip", "uniform"], "mixed": ["drop", "cut"]}
+_choices |= {"verify": ["possible", "paper", "released"], "tries": [4]}
+_rules = st.builds(SplitRules, **{name: st.sampled_from(values) for name, values in _choices.items()})
 
 
 def split_or_none(table: Interactions, rules: SplitRules, seed: int) -> SystematicSplit | None:
@@ -172,7 +160,6 @@ def test_a_draw_that_skips_is_uniform_where_that_holds(scenes: list[Scene], rule
 
 
 def test_a_group_of_similar_combinations_stands_or_falls_together() -> None:
-    """Sixteen combinations, of which 0, 5 and 10 are linked: no one of them is held out alone."""
     scenes: list[Scene] = [[(o, v)] for o in range(4) for v in range(4)]
     similarity = np.zeros((16, 16))
     similarity[[0, 5], [5, 0]], similarity[[10, 5], [5, 10]] = 0.9, 0.8

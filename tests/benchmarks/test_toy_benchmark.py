@@ -12,6 +12,7 @@ from shoe.benchmarks.classes import ClassSplit, parse_classes
 from shoe.benchmarks.scoring_options import StrictOptions
 from shoe.core.interactions import Rows
 from tests.mentions import mentions
+from tests.present import present
 
 CLASSES = """verb\tobject\tgerund\tverb_synset\tobject_synset\trare
 hold\tcup\tholding\thold.v.02\tcup.n.01\t
@@ -21,7 +22,6 @@ feed\tdog\tfeeding\tfeed.v.01\tdog.n.01\trare
 
 
 def read_lines(_path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read lines of image, verb, object and eight numbers."""
     lines = [line.split() for line in data.decode().splitlines()[1:]]
     images = list(dict.fromkeys(benchmark.image_name(line[0]) for line in lines))
     boxes = np.array([line[3:] for line in lines], np.float64).reshape(-1, 8)
@@ -64,7 +64,6 @@ def truth(tmp_path: Path) -> shoe.GroundTruth:
 
 @pytest.fixture
 def predictions(tmp_path: Path) -> shoe.Interactions:
-    """A QPIC file in the toy's numbers: the first triplet found, the second with another verb, the third not at all."""
     boxes = [[0, 0, 10, 10], [20, 20, 30, 30], [5, 5, 9, 9]]
     labelled = [{"bbox": box, "category_id": label} for box, label in zip(boxes, (0, 0, 1), strict=True)]
     hois = [(0, 1, 2, 0.9), (0, 2, 0, 0.8)]  # verbs: feed, hold, walk
@@ -88,8 +87,7 @@ def test_it_is_read_in_its_own_names_and_numbers(truth: shoe.GroundTruth, predic
 
 def test_it_is_scored_by_its_own_protocols(truth: shoe.GroundTruth, predictions: shoe.Interactions) -> None:
     report = shoe.score(predictions, truth, similarity="identity", protocols=TOY.default_protocols)
-    assert report.strict is not None
-    assert report.strict.map == pytest.approx(1 / 3)  # walk dog is found; hold cup and feed dog are not
+    assert present(report.strict).map == pytest.approx(1 / 3)  # walk dog is found; hold cup and feed dog are not
     assert report.semantic is not None
     assert dict(report.signature.items)["strict.protocol"] == "toy"
 
@@ -97,10 +95,9 @@ def test_it_is_scored_by_its_own_protocols(truth: shoe.GroundTruth, predictions:
 def test_parts_of_its_classes_have_figures_of_their_own(tmp_path: Path, predictions: shoe.Interactions) -> None:
     (tmp_path / "toy.txt").write_text(TRUTH)
     plain, parted = (shoe.read_ground_truth(tmp_path / "toy.txt", TOY, split=split) for split in (None, "new-dogs"))
-    assert parted.class_split is not None
     figures = [shoe.score(predictions, truth, similarity="identity").to_dict() for truth in (plain, parted)]
     signatures = [each.pop("signature") for each in figures]
-    assert f"|class-split:new-dogs|class-split-sha:{parted.class_split.digest}" in signatures[1]
+    assert f"|class-split:new-dogs|class-split-sha:{present(parted.class_split).digest}" in signatures[1]
     assert "class-split" not in signatures[0]
     # walk dog is found, hold cup and feed dog are not: one of two seen classes, none of one unseen.
     parts = {"unseen": {"map": 0.0, "classes": 1}, "seen": {"map": pytest.approx(0.5), "classes": 2}}

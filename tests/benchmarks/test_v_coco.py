@@ -1,17 +1,21 @@
-"""V-COCO's annotation in its four forms, whole, damaged and real."""
+"""V-COCO's annotation in its four forms, whole, damaged and real, and the senses of its actions."""
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import shoe
+from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError
 from shoe.demo import TRUTH
+from shoe.lexicon.store import ids_of, lexicon
 from tests.mentions import mentions
 from tests.oracles.roles import Person
+from tests.present import present
 from tests.scoring import v_coco
 from tests.scoring.v_coco import ACTIONS
 
@@ -28,11 +32,10 @@ def test_all_forms_hold_the_same_persons_and_triplets(tmp_path: Path) -> None:
         v_coco.write_qpic(truths, tmp_path / "qpic.json"),
     ]
     official, *others = (shoe.read_ground_truth(path, dataset="v-coco") for path in forms)
-    assert official.roles is not None
     for other in others:
         assert other.roles is not None
         for name in ("box_offsets", "boxes", "object", "person", "labels", "role"):
-            np.testing.assert_array_equal(getattr(official.roles, name), getattr(other.roles, name), name)
+            np.testing.assert_array_equal(getattr(present(official.roles), name), getattr(other.roles, name), name)
         mine, its = ({(i, *boxes) for i, boxes in rows(t)} for t in (official, other))
         assert mine == its
 
@@ -78,13 +81,6 @@ def test_official_annotations_need_their_boxes(tmp_path: Path) -> None:
         shoe.read_ground_truth(path, dataset="v-coco")
 
 
-def test_images_without_a_name(tmp_path: Path) -> None:
-    nameless = {"file_name": "images/", "annotations": [], "hoi_annotation": []}
-    (tmp_path / "truth.json").write_text(json.dumps([nameless]))
-    with pytest.raises(InputError, match=mentions("image 1: … 'images/'")):
-        shoe.read_ground_truth(tmp_path / "truth.json", dataset="v-coco")
-
-
 _COUNTS = """hold 3608, sit 1916, ride 556, look 3347, hit 349, eat 521, jump 635, lay 387, talk_on_phone 285,
 carry 472, throw 244, catch 246, cut 269, work_on_computer 410, ski 424, surf 486, skateboard 417, drink 82, kick 180,
 point 31"""
@@ -96,8 +92,7 @@ PUBLISHED = {name: int(count) for name, count in (cell.split() for cell in _COUN
 @pytest.mark.real_data
 def test_positives_of_the_test_set_are_the_published_ones(shared_data: Path) -> None:
     truth = shoe.read_ground_truth(shared_data / "v_coco" / "vcoco_everything_test.txt.gz", dataset="v-coco")
-    assert truth.roles is not None
-    does = dict(zip(ACTIONS.names, (truth.roles.labels == 1).sum(axis=0).tolist(), strict=True))
+    does = dict(zip(ACTIONS.names, (present(truth.roles).labels == 1).sum(axis=0).tolist(), strict=True))
     assert {name: does[name] for name in PUBLISHED} == PUBLISHED
     assert (truth.split, len(truth.interactions.images), len(truth.interactions)) == ("test", 4946, 12_423)
     pairs = shoe.read_ground_truth(shared_data / "v_coco" / "instances_vcoco_test.json", dataset="v-coco")
@@ -137,8 +132,13 @@ def test_classes_are_those_of_all_splits_and_rare_ones_have_few_training_triplet
     np.testing.assert_array_equal(rare, training < 10)
 
 
-def test_files_of_another_dataset_are_named(tmp_path: Path) -> None:
+def test_files_of_another_dataset_and_images_without_a_name_are_named(tmp_path: Path) -> None:
     truths, predictions = v_coco.scene(5)
+    (tmp_path / "truth.json").write_text(
+        json.dumps([{"file_name": "images/", "annotations": [], "hoi_annotation": []}])
+    )
+    with pytest.raises(InputError, match=mentions("image 1: … 'images/'")):
+        shoe.read_ground_truth(tmp_path / "truth.json", dataset="v-coco")
     with pytest.raises(InputError, match=mentions("hicodet instances JSON", "hico-det", "--dataset")):
         shoe.read_ground_truth(TRUTH, dataset="v-coco")
     for write in (v_coco.write_everything, v_coco.write_qpic):
@@ -146,3 +146,30 @@ def test_files_of_another_dataset_are_named(tmp_path: Path) -> None:
             shoe.read_ground_truth(write(truths, tmp_path / "truth"))
     with pytest.raises(InputError, match=mentions("V-COCO's official detections", "--dataset v-coco")):
         shoe.read_predictions(v_coco.write_pickle(predictions, tmp_path / "said.pkl"))
+
+
+_PAGE = Path(__file__).resolve().parents[2] / "docs" / "v-coco.md"
+_ROW = re.compile(r"\| ([a-z_, ]+) \| ((?:[a-z_]+\.v\.\d\d(?:, )?)+) \|")
+
+
+def test_the_page_says_what_the_26_actions_mean() -> None:
+    of_action: dict[str, set[str]] = {}
+    for names, synsets in _ROW.findall(_PAGE.read_text("utf-8")):
+        actions, senses = names.split(", "), synsets.split(", ")
+        for index, action in enumerate(actions):
+            of_action[action] = {senses[index]} if len(actions) > 1 else set(senses)
+    v_coco = benchmark("v-coco")
+    assert sorted(of_action) == sorted(v_coco.actions.names)
+    classes = v_coco.classes
+    for verb in classes.verbs:
+        synsets_of_verb = zip(classes.verb, classes.verb_synsets, strict=True)
+        assert of_action[verb] == {synset for number, synset in synsets_of_verb if classes.verbs[number] == verb}
+    every = ids_of({sense for senses in of_action.values() for sense in senses})
+    assert all(sense >= 0 and lexicon().pos(sense) == "v" for sense in every.tolist())
+
+
+def test_objects_mean_what_they_mean_in_hico_det() -> None:
+    both = [benchmark(name).classes for name in ("v-coco", "hico-det")]
+    ours, theirs = (dict(zip(np.array(c.objects)[c.object], c.object_synsets, strict=True)) for c in both)
+    assert len(ours) == 71
+    assert ours.items() <= theirs.items()

@@ -57,7 +57,6 @@ _STRUCTURES: dict[str, Callable[[bytes, int], bytes]] = {
 
 
 def predictions() -> dict[str, bytes]:
-    """The samples by name."""
     return {name: (samples.FOLDER / name).read_bytes() for name in samples.SAMPLES}
 
 

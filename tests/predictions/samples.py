@@ -24,26 +24,12 @@ IMAGES, PER_IMAGE = 4, 6
 
 # File and the format that it is in.
 SAMPLES = {
-    "qpic.json": "qpic",
-    "cdn.json": "qpic",
-    "diag.pkl": "qpic",
-    "gen_vlkt.json": "gen-vlkt",
-    "ppdm.json": "ppdm",
-    "hoidet.pkl": "hoidet",
-    "hoidet.json": "hoidet",
-    "thid.pkl": "thid",
-    "thid_images.json": "thid-images",
-    "mllms.json": "mllms",
-    "flat.jsonl": "jsonl",
-    "flat.csv": "csv",
-    "flat.parquet": "parquet",
-    "words.jsonl": "vlm",
-    "grouped.json": "vlm",
-    "replies.jsonl": "vlm",
-    "phrases.jsonl": "vlm",
-    "detections.mat": "mat",
+    "qpic.json": "qpic", "cdn.json": "qpic", "diag.pkl": "qpic", "gen_vlkt.json": "gen-vlkt", "ppdm.json": "ppdm",
+    "hoidet.pkl": "hoidet", "hoidet.json": "hoidet", "thid.pkl": "thid", "thid_images.json": "thid-images",
+    "mllms.json": "mllms", "flat.jsonl": "jsonl", "flat.csv": "csv", "flat.parquet": "parquet", "words.jsonl": "vlm",
+    "grouped.json": "vlm", "replies.jsonl": "vlm", "phrases.jsonl": "vlm", "detections.mat": "mat",
     "table.npz": "native",
-}
+}  # fmt: skip
 
 
 @cache
@@ -75,14 +61,10 @@ def qpic_records(table: Interactions) -> list[dict[str, Any]]:
     for image, human, target, verb, object_, score in rows(table):
         record = records[table.images.index(image)]
         place = len(record["predictions"])
-        record["predictions"] += [
-            {"bbox": list(human), "category_id": 0},
-            {"bbox": list(target), "category_id": coco.index(object_)},
-        ]
-        verb_id = CLASSES.verbs.index(verb)
-        record["hoi_prediction"].append(
-            {"subject_id": place, "object_id": place + 1, "category_id": verb_id, "score": score}
-        )
+        boxes = ((human, 0), (target, coco.index(object_)))
+        record["predictions"] += [{"bbox": list(box), "category_id": category} for box, category in boxes]
+        hoi = {"subject_id": place, "object_id": place + 1, "category_id": CLASSES.verbs.index(verb), "score": score}
+        record["hoi_prediction"].append(hoi)
     return records
 
 
@@ -120,23 +102,17 @@ def ppdm_records(table: Interactions) -> list[dict[str, Any]]:
 
 
 def hoidet_records(table: Interactions) -> list[dict[str, Any]]:
+    keys = {"h_idx": "subject_id", "o_idx": "object_id", "hoi_score": "score", "hoi_class": "category_id"}
     return [
-        {
-            "image_id": int(record["filename"][-12:-4]),
-            "boxes": [box["bbox"] for box in record["predictions"]],
-            "h_idx": [hoi["subject_id"] for hoi in record["hoi_prediction"]],
-            "o_idx": [hoi["object_id"] for hoi in record["hoi_prediction"]],
-            "hoi_score": [hoi["score"] for hoi in record["hoi_prediction"]],
-            "hoi_class": [hoi["category_id"] for hoi in record["hoi_prediction"]],
-        }
+        {"image_id": int(record["filename"][-12:-4]), "boxes": [box["bbox"] for box in record["predictions"]]}
+        | {name: [hoi[key] for hoi in record["hoi_prediction"]] for name, key in keys.items()}
         for record in gen_vlkt_records(table)
     ]
 
 
 def thid_document(table: Interactions) -> dict[str, dict[int, list[Any]]]:
-    document: dict[str, dict[int, list[Any]]] = {
-        part: {i: [] for i in range(len(CLASSES))} for part in ("scores", "boxes", "keys")
-    }
+    parts = ("scores", "boxes", "keys")
+    document: dict[str, dict[int, list[Any]]] = {part: {i: [] for i in range(len(CLASSES))} for part in parts}
     for image, human, target, verb, object_, score in rows(table):
         hoi = int(CLASSES.of[CLASSES.verbs.index(verb), CLASSES.objects.index(object_)])
         document["scores"][hoi].append(score)

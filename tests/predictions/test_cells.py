@@ -36,6 +36,8 @@ def test_columns_are_the_official_test_images(shared_data: Path) -> None:
 
 
 def test_a_folder_has_a_file_per_object_in_cocos_order(tmp_path: Path) -> None:
+    with input_error("without official detections"):
+        read_predictions_with_notes(tmp_path)
     table = samples.base()
     expected = []
     for number, object_ in enumerate(benchmark("hico-det").object_order.tolist(), start=1):
@@ -58,11 +60,6 @@ def test_a_folder_has_a_file_per_object_in_cocos_order(tmp_path: Path) -> None:
         read_predictions_with_notes(tmp_path, sizes=samples.sizes(table))
 
 
-def test_a_folder_without_detections_is_refused(tmp_path: Path) -> None:
-    with input_error("without official detections"):
-        read_predictions_with_notes(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("cells", "shape", "values"),
     [
@@ -80,12 +77,9 @@ def test_cells_of_another_shape_are_refused(
         read_predictions_with_notes(path, sizes={"a": (1, 1), "b": (1, 1)})
 
 
-def test_another_variable_is_no_detections(tmp_path: Path) -> None:
+def test_one_row_of_one_cell_of_the_variable_is_read(tmp_path: Path) -> None:
     with input_error("no cells", field="all_boxes"):
         read_predictions_with_notes(mat(tmp_path / "x.mat", (600, 1), {}, name="other"))
-
-
-def test_one_row_of_one_cell_is_read(tmp_path: Path) -> None:
     path = mat(tmp_path / "x.mat", (600, 1), {3: [ROW]})
     table, notes = read_predictions_with_notes(path, sizes={"a": (640, 480)})
     assert (table.verb[0], table.object[0]) == (samples.CLASSES.verb[3], samples.CLASSES.object[3])
@@ -127,7 +121,6 @@ def test_scores_at_another_place_of_the_rows_are_refused(tmp_path: Path, score_a
 
 @pytest.mark.parametrize("scale", [1, 1000])
 def test_fractions_as_boxes_are_no_scores(tmp_path: Path, scale: float) -> None:
-    """Boxes from 0 to 1 with scores of any scale, and rows in which scores are fractions, too."""
     rows = np.tile([0.1, 0.2, 0.5, 0.7, 0.2, 0.3, 0.9, 0.8, 0.5 * scale], (20, 1))
     path = mat(tmp_path / "x.mat", (600, 1), {3: rows})
     assert len(read_predictions(path, sizes={"a": (640, 480)}, boxes="unit,xyxy")) == 20

@@ -39,7 +39,7 @@ def test_damaged_predictions_and_answers_are_read_or_refused(tmp_path: Path, nam
             read_predictions(path, **(options(name, seed) if name in CONTENT else sized))
 
 
-MANY = 20_000
+MANY = 10_000
 LONG = {
     "quotes": '["' + ' "' * MANY + "x",
     "thoughts": "<think>" * MANY + "</thinking>" * MANY,

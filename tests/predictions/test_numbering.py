@@ -21,6 +21,7 @@ from shoe.scoring.score import Report, score
 from tests.errors import input_error, option_error
 from tests.predictions import weak
 from tests.predictions.reading import missing
+from tests.present import present
 from tests.scoring.v_coco import box, scene, write_everything
 
 HICO = benchmark("hico-det")
@@ -42,7 +43,6 @@ def with_verbs(table: Interactions, verb: Any) -> Interactions:
 
 
 def labelled(table: Interactions) -> Interactions:
-    """The triplets whose words are labels, with the vocabularies of the dataset."""
     verb = match_labels(table.verbs, HICO.classes.verbs, "verb")[table.verb]
     target = match_labels(table.objects, HICO.objects, "object")[table.object]
     known = replace(table, verb=verb, object=target, verbs=HICO.classes.verbs, objects=HICO.objects)
@@ -84,11 +84,6 @@ def test_the_true_numbering_is_reported(model: str, part: str, true: str, applie
     assert any(line.endswith(python_option(part, name)) for name, each in ids.items() if each == ids[true])
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_nothing_is_said_about_ids_that_are_right(model: str) -> None:
-    assert check(MODELS[model]) == []
-
-
 @pytest.mark.parametrize("wrong", [0.5, 0.9, 1])
 @pytest.mark.parametrize("numbering", [OWN, {}])
 def test_nothing_is_said_about_models_that_are_often_wrong(wrong: float, numbering: dict[str, str]) -> None:
@@ -115,13 +110,19 @@ def test_nothing_is_said_about_similar_labels_that_a_model_confuses() -> None:
 
 @pytest.mark.parametrize("share", [0.3, 0.5])
 def test_files_of_which_a_part_has_other_ids_are_reported(share: float) -> None:
-    """Without an option, because each option would be wrong for the other part."""
     right, shifted = MODELS["perfect"], misread(MODELS["perfect"], VERBS, "hico-det-1", "hico-det-0")
     first = int(len(right.images) * (1 - share))
     kept = right.select_images(np.arange(first)), shifted.select_images(np.arange(first, len(right.images)))
     (line,) = check(concatenate(kept))
     assert "100%" in line.partition("as hico-det-1: ")[0]
     assert missing(line, "mix numberings", "--format") == ["--format"]
+
+
+@pytest.mark.parametrize(("step", "name"), [(-1, "previous"), (1, "next")])
+def test_verbs_of_the_previous_or_next_row_are_reported(step: int, name: str) -> None:
+    for table in MODELS.values():
+        (line,) = check(with_verbs(table, np.roll(table.verb, step)))
+        assert missing(line, " of the verbs agree ", f" in the {name} row") == []
 
 
 @pytest.mark.parametrize("part", [OBJECTS, VERBS])
@@ -170,15 +171,17 @@ def by_person(truth: GroundTruth, path: Path, shift: Callable[[int], int]) -> Pa
     return path
 
 
-@pytest.mark.parametrize(("shift", "option"), [(-1, "verbs=v-coco-minus-1"), (1, "verbs=v-coco-1"), (0, "")])
-def test_verbs_of_v_coco_that_are_shifted_are_reported(
-    tmp_path: Path, v_coco: GroundTruth, shift: int, option: str
-) -> None:
+def test_verbs_of_v_coco_that_are_shifted_are_reported(tmp_path: Path, v_coco: GroundTruth) -> None:
     """The most frequent verb, hold, has the ID 0 also in the file whose other IDs are one too low."""
-    path = by_person(v_coco, tmp_path / "v_coco.json", lambda number: min(max(number + shift, 0), 28))
-    table, notes = read_predictions_with_notes(path, dataset="v-coco")
-    lines = check_numbering(table, v_coco, notes)
-    assert [line.endswith(f'format="qpic,{option}")') for line in lines] == [True] * bool(option)
+    for shift, option in ((-1, "verbs=v-coco-minus-1"), (1, "verbs=v-coco-1"), (0, "")):
+
+        def changed(number: int, shift: int = shift) -> int:
+            return min(max(number + shift, 0), 28)
+
+        path = by_person(v_coco, tmp_path / "v_coco.json", changed)
+        table, notes = read_predictions_with_notes(path, dataset="v-coco")
+        lines = check_numbering(table, v_coco, notes)
+        assert [line.endswith(f'format="qpic,{option}")') for line in lines] == [True] * bool(option)
 
 
 def test_ids_that_start_at_minus_one_are_named_and_read(tmp_path: Path, v_coco: GroundTruth) -> None:
@@ -271,9 +274,7 @@ def test_the_reported_option_gives_the_right_score(tmp_path: Path) -> None:
                 triplet["category_id"] = change(triplet["category_id"])
         path.write_text(json.dumps(document))
         report = score(read_predictions(path, format=f"qpic,verbs={numbering}"), GROUND_TRUTH)
-        assert report.strict is not None
-        assert report.strict.map is not None
-        return report, report.strict.map
+        return report, present(present(report.strict).map)
 
     wrong, low = scored(lambda number: max(number, 1) - 1, "hico-det-0")
     # from 1, and every verb but the first is what it was
@@ -304,19 +305,16 @@ def test_ids_outside_the_numbering_name_those_that_contain_them(tmp_path: Path) 
         read_predictions(path)
 
 
-@pytest.mark.parametrize(
-    ("format_", "values"),
-    [
-        ("qpic,nouns=coco-0", ("objects", "verbs", "interactions")),
-        ("qpic,objects=coco-9", ("objects", "'coco-9'")),
-        ("csv,objects=coco-0", ("format csv", "objects")),
-    ],
-)
-def test_unknown_numberings_are_refused(tmp_path: Path, format_: str, values: tuple[str, ...]) -> None:
-    path = tmp_path / "made.file"
-    write_predictions(GROUND_TRUTH.interactions.select_images(np.arange(9)), path, format_.partition(",")[0])
-    with option_error(*values):
-        read_predictions(path, format=format_)
+def test_unknown_numberings_are_refused(tmp_path: Path) -> None:
+    for format_, *values in (
+        ("qpic,nouns=coco-0", "objects", "verbs", "interactions"),
+        ("qpic,objects=coco-9", "objects", "'coco-9'"),
+        ("csv,objects=coco-0", "format csv", "objects"),
+    ):
+        path = tmp_path / "made.file"
+        write_predictions(GROUND_TRUTH.interactions.select_images(np.arange(9)), path, format_.partition(",")[0])
+        with option_error(*values):
+            read_predictions(path, format=format_)
 
 
 @pytest.fixture(scope="module", params=["hico-det", "v-coco"])
@@ -328,7 +326,6 @@ def annotated(shared_data: Path, request: pytest.FixtureRequest) -> GroundTruth:
 @pytest.mark.real_data
 @pytest.mark.parametrize("share", [1, 2])
 def test_shifted_verbs_of_weak_detectors_are_reported(shared_data: Path, share: int) -> None:
-    """In all images, or in every second image."""
     real = read_truth_file(shared_data / "hico_det" / "instances_test2015.json")
     rng = np.random.default_rng(0)
     for quality in ({"wrong_verb": 0.3, "extra": 0.5}, {"wrong_verb": 0.6, "missed": 0.3, "jitter": 0.1}):
@@ -377,7 +374,7 @@ def test_shifted_verbs_of_weak_v_coco_files_are_reported(annotated: GroundTruth,
 
 @pytest.mark.real_data
 @pytest.mark.parametrize(
-    ("seed", "count"), [(0, 20), *(pytest.param(seed, 30, marks=pytest.mark.slow) for seed in range(1, 4))]
+    ("seed", "count"), [(0, 12), *(pytest.param(seed, 30, marks=pytest.mark.slow) for seed in range(1, 4))]
 )
 def test_nothing_is_said_about_right_ids_of_any_quality(annotated: GroundTruth, seed: int, count: int) -> None:
     """Also of models that predict several verbs per pair, drawn from the verbs of its object."""

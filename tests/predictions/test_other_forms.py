@@ -17,6 +17,7 @@ from shoe.core.io.inspect_logs import read_log
 from shoe.core.io.json import encode
 from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
 from tests.errors import input_error
+from tests.predictions import samples
 from tests.predictions.reading import codes, read_lines, words, write_lines
 
 TRUTH = shoe.read_ground_truth(shoe.demo.TRUTH)
@@ -51,6 +52,9 @@ def test_a_cell_with_several_verbs_is_one_triplet_per_verb(tmp_path: Path, cell:
 def test_alternatives_and_labels_stay_one_verb(tmp_path: Path) -> None:
     rows = (FLAT | {"verb": verb} for verb in ("sipping from / taking from", "no_interaction", "A,B"))
     assert len(read_lines(tmp_path, *rows)[0]) == 3
+    boxes = {name: ITEM[name] for name in ("human_box", "object_box")}
+    table, _ = read_lines(tmp_path, {"image": "a.jpg", **boxes, "interaction": ["no_interaction", "chair"]})
+    assert words(table) == [("no_interaction", "chair")]
 
 
 @pytest.mark.parametrize(
@@ -141,6 +145,15 @@ def test_box_ids_that_are_off_by_one_are_named(tmp_path: Path) -> None:
     assert "box IDs" not in warnings_of(right)
 
 
+def test_verb_ids_of_boxes_without_labels_are_named(tmp_path: Path) -> None:
+    records, right = deepcopy(RECORDS), samples.gen_vlkt_records(read_predictions(DETECTOR))
+    for box in (box for record in records for box in record["predictions"]):
+        del box["category_id"]
+    read, known = (read_predictions(write_lines(tmp_path / "a.json", each)).notes for each in (records, right))
+    assert (read.format, read.count("verbs_as_classes"), known.count("verbs_as_classes")) == ("gen-vlkt", 117, 0)
+    assert read.urgent() == [read.sentence("verbs_as_classes")]
+
+
 def test_a_box_id_beyond_the_last_box_may_count_from_1(tmp_path: Path) -> None:
     records = deepcopy(RECORDS[:2])
     records[0]["hoi_prediction"][0]["object_id"] = len(RECORDS[0]["predictions"])
@@ -187,12 +200,6 @@ def test_words_that_are_no_labels_are_counted_in_python() -> None:
         assert [f" 1 of {count} " in line for line in lines] == [True] * expected
 
 
-def test_no_interaction_is_the_verb_of_a_list_of_two_words(tmp_path: Path) -> None:
-    boxes = {name: ITEM[name] for name in ("human_box", "object_box")}
-    table, _ = read_lines(tmp_path, {"image": "a.jpg", **boxes, "interaction": ["no_interaction", "chair"]})
-    assert words(table) == [("no_interaction", "chair")]
-
-
 # Files whose first line says how their predictions were made
 
 FIRST = {"format": "shoe predictions", "version": 1, "says": "boxes of A, words of B", "by": {"score": "product"}}
@@ -212,14 +219,10 @@ def test_the_first_line_moves_no_triplet_and_is_told(count: int, tmp_path: Path)
     assert shoe.read_predictions(tmp_path / "packed").notes.lines() == made.notes.lines()
 
 
-def test_another_choice_is_another_predictor(tmp_path: Path) -> None:
+def test_another_choice_is_another_predictor_and_lines_keep_their_numbers(tmp_path: Path) -> None:
     other = FIRST | {"by": {"score": "mean"}}
     one, two = (shoe.read_predictions(write_lines(tmp_path / "p", first, *LINES)).notes for first in (FIRST, other))
-    assert one.predictor_digest != two.predictor_digest
-    assert one.predictor == two.predictor
-
-
-def test_lines_keep_their_numbers(tmp_path: Path) -> None:
+    assert (one.predictor_digest != two.predictor_digest, one.predictor == two.predictor) == (True, True)
     path = write_lines(tmp_path / "p.jsonl", FIRST, LINES[0], LINES[1] | {"score": [1, 2]})
     with input_error("[1, 2]", record="line 3", field="score"):
         shoe.read_predictions(path)

@@ -1,10 +1,11 @@
-"""Files of pairs, and of triplets with interaction scores: all spellings read the same, all mistakes are located."""
+"""Files of pairs, pairs of triplets, and triplets with interaction scores; all mistakes are located."""
 
 import gzip
 import pickle
 from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,22 @@ from hypothesis import given, settings, strategies as st
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import coco_categories
+from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError
+from shoe.core.interactions import Interactions
 from shoe.predictions import read_predictions
 from shoe.predictions.formats.qpic import read_action_scores
-from shoe.predictions.pair_predictions import Pairs, read_pairs
+from shoe.predictions.pair_predictions import NO_VERB, Pairs, find_pairs, pairs_of, read_pairs, triplet_scores
 from tests.damage import damaged_bytes, damaged_json
 from tests.errors import input_error, option_error
 from tests.examples import examples
+from tests.oracles.crowds import crowds
+from tests.oracles.diagnosis_pairs import Pair, action_scores, pairs_of as slow_pairs_of
+from tests.oracles.model import ImageScene, to_tables
+from tests.oracles.scenes import VERBS, small_classes
 from tests.predictions import samples
+from tests.predictions.paired import as_pairs
+from tests.present import present
 
 CLASSES = benchmark("hico-det").classes
 HORSE = list(coco_categories().values()).index("horse")
@@ -42,7 +51,6 @@ def pair(offset: float = 0.0, **more: Any) -> dict[str, Any]:
 
 
 def records(change: Callable[[dict[str, Any]], Any] = lambda pair: pair) -> list[dict[str, Any]]:
-    """Two images with two pairs and one, each pair changed in place or replaced."""
     pairs = [[pair(), pair(5.0)], [pair(7.0)]]
     return [
         {"filename": name, "box_pairs": [change(p) or p for p in each]} for name, each in zip(NAMES, pairs, strict=True)
@@ -74,8 +82,7 @@ def test_what_is_in_a_file(tmp_path: Path) -> None:
     assert [table.objects[i] for i in table.object] == ["horse"] * 3
     assert table.score == pytest.approx([0.75, 0.7, 0.68])
     assert pairs.interaction == pytest.approx([0.5, 0.5, 0.5])
-    assert pairs.verb_scores is not None
-    given = {CLASSES.verbs[v]: float(x) for v, x in enumerate(pairs.verb_scores[1]) if not np.isnan(x)}
+    given = {CLASSES.verbs[v]: float(x) for v, x in enumerate(present(pairs.verb_scores)[1]) if not np.isnan(x)}
     assert given == pytest.approx({"ride": 0.5, "hold": 0.3, "no_interaction": 0.875})
     assert pairs.notes is not None
     assert (pairs.notes.format, pairs.notes.boxes, pairs.notes.triplets) == ("pairs", "xyxy", 3)
@@ -105,9 +112,8 @@ def test_other_spellings_of_fields(tmp_path: Path) -> None:
     lists = [record | {"filename": f"images/test2015/{record['filename']}"} for record in records(complete)]
     expected, by_word, by_list = (read(tmp_path, each) for each in (records(), records(spoken), lists))
     assert (by_word.table.objects, by_list.table.equals(expected.table)) == (("horse",), True)
-    assert expected.verb_scores is not None
-    np.testing.assert_array_equal(by_word.verb_scores, expected.verb_scores)
-    np.testing.assert_array_equal(by_list.verb_scores, np.nan_to_num(expected.verb_scores))
+    np.testing.assert_array_equal(by_word.verb_scores, present(expected.verb_scores))
+    np.testing.assert_array_equal(by_list.verb_scores, np.nan_to_num(present(expected.verb_scores)))
 
 
 def test_fields_may_be_absent(tmp_path: Path) -> None:
@@ -116,6 +122,9 @@ def test_fields_may_be_absent(tmp_path: Path) -> None:
     assert bare.table.score.tolist() == [1.0, 1.0, 1.0]
     one = read(tmp_path, without("o_score"))
     assert (one.detected, one.table.score.tolist()) == (True, [0.9, 0.9, 0.9])
+    for document in ([], [{"filename": NAMES[0], "box_pairs": []}]):
+        pairs = read(tmp_path, document)
+        assert (len(pairs.table), pairs.verb_scores) == (0, None)
 
 
 @pytest.mark.parametrize(
@@ -123,14 +132,7 @@ def test_fields_may_be_absent(tmp_path: Path) -> None:
     [({"hoi_score_inter": 0.125}, 0.125), ({"verb_scores": {}}, 0), ({"verb_scores": {"no_interaction": 1}}, 0)],
 )
 def test_the_score_as_given_comes_before_the_best_verb(tmp_path: Path, fields: dict[str, Any], score: float) -> None:
-    """No verb at all is no interaction."""
     assert read(tmp_path, records(lambda pair: pair | fields)).interaction == pytest.approx([score] * 3)
-
-
-@pytest.mark.parametrize("document", [[], [{"filename": NAMES[0], "box_pairs": []}]])
-def test_no_pairs(tmp_path: Path, document: Any) -> None:
-    pairs = read(tmp_path, document)
-    assert (len(pairs.table), pairs.verb_scores) == (0, None)
 
 
 def test_another_box_convention(tmp_path: Path) -> None:
@@ -148,7 +150,6 @@ FIRST, SECOND = f"{IMAGE}: pair 1", f"image '{NAMES[1]}': pair 1"
 
 
 def in_pair(record: int = 0, number: int = 0, **fields: Any) -> Callable[[list[Any]], Any]:
-    """Change some fields of a pair."""
     return lambda d: d[record]["box_pairs"][number].update(fields)
 
 
@@ -266,3 +267,70 @@ def test_an_action_score_that_is_missing_or_none_is_named(tmp_path: Path, score:
     (tmp_path / "x.json").write_bytes(orjson.dumps(document))
     with input_error("triplet 3: ", found, field="action_score"):
         read_action_scores(tmp_path / "x.json")
+
+
+# Pairs of triplets, and the scores that pairs and triplets give each other, against the oracle
+
+
+SMALL = small_classes()
+
+
+def triplets_of(scenes: list[ImageScene]) -> Interactions:
+    return to_tables([replace(scene, prediction_coordinates=Coordinates.PIXELS_1) for scene in scenes], SMALL)[1]
+
+
+@given(crowds(), st.integers(0, 2**16))
+def test_scores_come_from_the_first_pair_that_has_the_verb(scenes: list[ImageScene], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    triplets = triplets_of(scenes)
+    named = {scene.name: scene for scene in scenes}
+    predicted: dict[str, list[Pair]] = {}
+    for name in triplets.images:
+        found = slow_pairs_of(named[name])
+        given_twice = [found[i] for i in rng.integers(0, len(found), 2 * len(found))] if found else []
+        predicted[name] = [
+            Pair(p.human_box, p.object_box, p.object, {v: rng.random() for v in VERBS if rng.random() < 0.4})
+            for p in given_twice
+        ]
+    fast = triplet_scores(as_pairs(predicted, VERBS), triplets)
+    for i, name in enumerate(triplets.images):
+        for row, p in zip(range(triplets.offsets[i], triplets.offsets[i + 1]), named[name].predictions, strict=True):
+            scene = replace(named[name], predictions=[p])
+            try:
+                expected = action_scores(scene, predicted[name])[0]
+            except KeyError:
+                assert np.isnan(fast[row])
+            else:
+                assert fast[row] == expected
+
+
+@given(crowds())
+def test_triplets_find_their_own_pairs(scenes: list[ImageScene]) -> None:
+    triplets = triplets_of(scenes)
+    pairs = pairs_of(triplets)
+    assert find_pairs(pairs, triplets).tolist() == present(pairs.of_triplet).tolist()
+    elsewhere = replace(pairs, table=replace(pairs.table, images=tuple(f"other {name}" for name in triplets.images)))
+    assert (find_pairs(elsewhere, triplets) == -1).all()
+
+
+@given(crowds())
+def test_a_pair_knows_the_best_of_its_actual_verbs(scenes: list[ImageScene]) -> None:
+    triplets = triplets_of(scenes)
+    rng = np.random.default_rng(len(triplets))
+    scores = rng.random(len(triplets)).round(1)
+    pairs = pairs_of(triplets, scores)
+    for k, best in enumerate(present(pairs.interaction).tolist()):
+        rows = np.flatnonzero(present(pairs.of_triplet) == k)
+        actual = [scores[row] for row in rows if triplets.verbs[triplets.verb[row]] != "no_interaction"]
+        assert best == max(actual, default=0.0)
+
+
+@pytest.mark.parametrize("word", ["hot dog", "Hot_Dog", "hot dogs"])
+def test_objects_meet_by_their_label(word: str) -> None:
+    boxes = {"human_boxes": [[0, 0, 9, 9]], "object_boxes": [[5, 5, 20, 20]]}
+    columns = {"images": ["a.jpg"], "image": [0], "verb": [0], "object": [0], **boxes}
+    triplets = Interactions.from_columns(**columns, verbs=["eat"], objects=["hot_dog"])  # type: ignore[arg-type]
+    table = Interactions.from_columns(**columns, verbs=[NO_VERB], objects=[word])  # type: ignore[arg-type]
+    pairs = Pairs(table, verb_scores=np.array([[0.25, 0.5]]), verbs=("carry", "eat"))
+    assert triplet_scores(pairs, triplets).tolist() == [0.5]
+    assert np.isnan(triplet_scores(pairs_of(triplets), triplets)).tolist() == [True]

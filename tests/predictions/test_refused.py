@@ -11,6 +11,7 @@ import shoe
 import shoe.demo
 from shoe.core.errors import InputError, OptionError
 from shoe.predictions import read_predictions, write_predictions
+from tests.damage import DROP, changed
 from tests.errors import error_with, input_error, option_error
 from tests.predictions import samples
 from tests.tables import one_triplet
@@ -32,23 +33,6 @@ FLAT |= {"image": "1.png", "verb": "ride", "object": "horse"}
 MLLMS = {"hoi_id": 1, "sub_bbox": [0, 0, 5, 5], "obj_bbox": [0, 0, 5, 5], "score": 1}
 HOIDET = {"image_id": 1, "boxes": [[0, 0, 5, 5]], "h_idx": [0], "o_idx": [0], "hoi_score": [1], "hoi_class": [3]}
 THID = {"scores": {"1": [0.5]}, "boxes": {"1": [[0, 0, 1, 1, 0, 0, 1, 1]]}, "keys": {"1": [7]}}
-DROP = object()
-
-
-def changed(document: Any, *path: Any) -> Any:
-    """A copy of a document with the value at a path replaced by the last argument, or dropped."""
-    copy = orjson.loads(orjson.dumps(document))
-    *keys, last, value = path
-    holder = copy
-    for key in keys:
-        holder = holder[key]
-    if value is DROP:
-        del holder[last]
-    else:
-        holder[last] = value
-    return copy
-
-
 FLAT_CSV = b"image,hx1,hy1,hx2,hy2,ox1,oy1,ox2,oy2,verb,object\n"
 MLLMS_IMAGE = "HICO_test2015_00000001"
 DETECTIONS: dict[str, Any] = {"boxes": [], "labels": [], "scores": []}
@@ -158,22 +142,22 @@ def test_a_broken_file_gets_one_line_that_says_where(tmp_path: Path, content: An
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("line", "values"),
-    [
+def test_a_file_named_csv_hears_what_csv_needs(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.csv"
+    for line, values in (
         ("file,h_x1,action", "line 1: |'file', 'h_x1', 'action'|CSV|image, hx1|ox2, oy2, object|hx1 for 'h_x1'?"),
         ("file;h_x1", "line 1: |separated by ';'"),
         ("prose", "'prose"),
-    ],
-)
-def test_a_file_named_csv_hears_what_csv_needs(tmp_path: Path, line: str, values: str) -> None:
-    path = tmp_path / "predictions.csv"
-    path.write_text(f"{line}\n1\n")
-    with input_error(*values.split("|")):
-        read_predictions(path)
+    ):
+        path.write_text(f"{line}\n1\n")
+        with input_error(*values.split("|")):
+            read_predictions(path)
 
 
-def test_a_missing_file_is_named_with_its_nearest_sibling(tmp_path: Path) -> None:
+def test_a_missing_file_is_named_with_its_nearest_sibling_and_arrays_by_their_names(tmp_path: Path) -> None:
+    np.savez(tmp_path / "own.npz", boxes=np.zeros((1, 4)), scores=np.zeros(1))
+    with input_error("'boxes', 'scores'", "native"):
+        read_predictions(tmp_path / "own.npz")
     (tmp_path / "predictions.json").write_bytes(b"[]")
     assert len(read_predictions(tmp_path / "predictions.json")) == 0
     with input_error("predictions.json?"):
@@ -209,12 +193,6 @@ def test_a_wrongly_named_document_format_is_read_or_refused(name: str, form: str
     assert len(same) == 1 or same in ({"qpic", "gen-vlkt"}, {"jsonl", "vlm"})
 
 
-def test_arrays_of_another_program_are_named(tmp_path: Path) -> None:
-    np.savez(tmp_path / "own.npz", boxes=np.zeros((1, 4)), scores=np.zeros(1))
-    with input_error("'boxes', 'scores'", "native"):
-        read_predictions(tmp_path / "own.npz")
-
-
 def test_without_predictions_there_are_no_images_to_score() -> None:
     truth = shoe.read_ground_truth(shoe.demo.TRUTH)
     with input_error("no predictions", "--images-in-predictions"):
@@ -234,7 +212,6 @@ def test_without_predictions_there_are_no_images_to_score() -> None:
 def test_what_a_format_cannot_hold_is_named_and_nothing_is_written(
     tmp_path: Path, verb: str, form: str, kind: type[Exception], values: tuple[str, ...]
 ) -> None:
-    """The first format can only be read."""
     with error_with(kind, *values):
         write_predictions(one_triplet(verbs=[verb], objects=["horse"]), tmp_path / "out", form)
     assert list(tmp_path.iterdir()) == []

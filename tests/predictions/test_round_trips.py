@@ -1,6 +1,5 @@
 """Every format holds the same triplets, and what is written and read again is the same, as far as it can hold it."""
 
-import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -53,7 +52,6 @@ def with_names(table: Interactions, names: list[str]) -> Interactions:
 
 
 def in_classes(table: Interactions, seed: int) -> Interactions:
-    """The same boxes with classes of the dataset."""
     hoi = np.random.default_rng(seed).integers(len(CLASSES), size=len(table))
     return replace(
         table, verbs=CLASSES.verbs, objects=CLASSES.objects, verb=CLASSES.verb[hoi], object=CLASSES.object[hoi]
@@ -195,16 +193,3 @@ def test_phrases_are_split_into_verb_and_object() -> None:
     parsed = sum(said == right for said, right in zip(words(table), spoken, strict=True))
     assert parsed >= 0.9 * len(expected)
     assert (notes.scores_defaulted, table.score.tolist()) == (len(table), [1] * len(table))
-
-
-def test_a_compressed_file_is_read_as_it_is(tmp_path: Path) -> None:
-    packed = tmp_path / "qpic.json.gz"
-    packed.write_bytes(gzip.compress((samples.FOLDER / "qpic.json").read_bytes()))
-    assert read_predictions(packed).equals(read_predictions(samples.FOLDER / "qpic.json"))
-
-
-def test_sizes_from_elsewhere_are_kept() -> None:
-    table = samples.base()
-    known = {table.images[1]: (640, 427)}
-    read = read_predictions(samples.FOLDER / "qpic.json", sizes=known)
-    assert np.array_equal(read.sizes[:2], [[0, 0], [640, 427]])

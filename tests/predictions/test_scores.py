@@ -95,7 +95,7 @@ def test_fractions_are_told_from_scores_of_0_to_10(model: str) -> None:
 
 def test_scores_up_to_10_of_right_detectors_are_one_scale() -> None:
     rng = np.random.default_rng(0)
-    for _ in range(300):
+    for _ in range(100):
         table = weak.detector(weak.part(TRUTH_TABLE, rng, int(rng.choice([40, 200]))), rng, **weak.random_quality(rng))
         image = table.image.astype(np.int64)
         assert [scale for scale in (3, 7, 10, 100) if count_scales(scale * table.score, image)] == []

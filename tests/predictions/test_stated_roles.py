@@ -11,6 +11,7 @@ from shoe.predictions import ReadNotes, read_predictions_with_notes, write_predi
 from shoe.predictions.roles import count_lost
 from tests.cli import run as cli
 from tests.predictions.reading import codes, read_lines, write_lines
+from tests.present import present
 
 ACTIONS = benchmark("v-coco").actions
 BOXES = {"human_box": [1, 2, 30, 40], "object_box": [5, 6, 70, 80], "image": "000000000328.jpg", "score": 0.5}
@@ -32,15 +33,14 @@ def test_each_entry_is_read_with_its_role(tmp_path: Path, written: str) -> None:
     names = [(ACTIONS.names[action], role) for action, role in ACTIONS.entries]
     table, notes = read(tmp_path, [(written.format(action=action, role=role), "book") for action, role in names])
     assert [table.verbs[i] for i in table.verb] == [action for action, _ in names]
-    assert table.roles is not None
-    assert table.roles.score.tolist() == [[0.5] * len(names)]
+    assert present(table.roles).score.tolist() == [[0.5] * len(names)]
+    assert set(np.flatnonzero(~np.isnan(present(table.roles).agent[0]))) == {action for action, _ in ACTIONS.entries}
     assert ("roles" in codes(notes), notes.count("roles")) == (True, len(names))
 
 
 def test_a_verb_without_role_takes_that_of_its_object(tmp_path: Path) -> None:
     table, _ = read(tmp_path, [(verb, "knife") for verb in ("hold obj", "cut", "sleep")])
-    assert table.roles is not None
-    entries = [ACTIONS.entry_names[i] for i in np.flatnonzero(~np.isnan(table.roles.score[0]))]
+    entries = [ACTIONS.entry_names[i] for i in np.flatnonzero(~np.isnan(present(table.roles).score[0]))]
     assert entries == ["hold-obj", "cut-instr"]
     assert table.verbs == ("hold", "cut", "sleep")
 
@@ -59,10 +59,8 @@ def test_written_files_state_the_same_roles(tmp_path: Path, format_: str) -> Non
     table, notes = read(tmp_path, pairs, step=1)
     write_predictions(table, tmp_path / "written", format_, "v-coco", notes)
     again, _ = read_predictions_with_notes(tmp_path / "written", dataset="v-coco", format=format_)
-    assert table.roles is not None
-    assert again.roles is not None
-    assert np.array_equal(again.roles.score, table.roles.score, equal_nan=True)
-    assert np.array_equal(again.roles.person_boxes, table.roles.person_boxes)
+    assert np.array_equal(present(again.roles).score, present(table.roles).score, equal_nan=True)
+    assert np.array_equal(present(again.roles).person_boxes, present(table.roles).person_boxes)
     assert count_lost(table, benchmark("v-coco"), notes) == 0
     if format_ != "qpic":  # which has only triplets with the usual role of their object
         assert again.verbs == table.verbs

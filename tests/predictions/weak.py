@@ -19,7 +19,6 @@ QUALITIES: dict[str, list[float]] = {
 
 
 def random_quality(rng: np.random.Generator) -> dict[str, float]:
-    """One value of each quality."""
     return {name: float(rng.choice(values)) for name, values in QUALITIES.items()}
 
 
@@ -74,7 +73,6 @@ def detector(
 
 
 def part(truth: Interactions, rng: np.random.Generator, images: int) -> Interactions:
-    """Random images of a ground truth."""
     chosen = np.zeros(len(truth.images), bool)
     chosen[rng.permutation(len(chosen))[:images]] = True
     return truth.select_images(chosen)

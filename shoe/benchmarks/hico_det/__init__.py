@@ -22,7 +22,6 @@ from shoe.core.interactions import Interactions
 from shoe.core.io.json import parse_json
 
 # Exact-label protocols of HICO-DET, one per published evaluation program (docs/protocols.md 0.3).
-
 _OFFICIAL = StrictOptions(protocol="hico-det")
 _PYTHON_FAMILY = StrictOptions(
     coordinates=CommonCoordinates.RAW, overlap=Overlap.PIXELS_CROSSING, ap=Interpolation.ELEVEN_ARANGE, cap=100
@@ -71,23 +70,16 @@ ABOUT = {
 """Description of each protocol in one line, with its section in docs/protocols.md."""
 
 _FOLDER = Path(__file__).parent
-
 # Zero-shot splits of the classes are in ``zero_shot.json``: published lists of unseen classes, or published objects or
 # verbs all of whose classes are unseen. The file numbers classes from 1, in the order of the class table.
-
-
 _ZERO_SHOT = parse_json("zero_shot.json", (_FOLDER / "zero_shot.json").read_bytes())
 
 
 def _zero_shot_split(name: str, entry: Mapping[str, Any]) -> ClassSplit:
     table = _classes()
-    if "classes" in entry:
-        unseen = np.array(entry["classes"]) - 1
-    else:
-        verbs, objects = (
-            np.isin(names, entry.get(key, [])) for key, names in (("verbs", table.verbs), ("objects", table.objects))
-        )
-        unseen = np.flatnonzero(verbs[table.verb] | objects[table.object])
+    verbs, objects = np.isin(table.verbs, entry.get("verbs", [])), np.isin(table.objects, entry.get("objects", []))
+    unseen = np.flatnonzero(verbs[table.verb] | objects[table.object])
+    unseen = np.array(entry["classes"]) - 1 if "classes" in entry else unseen
     return ClassSplit.of_unseen(name, unseen, len(table), entry["source"], entry["about"])
 
 
@@ -97,8 +89,6 @@ _LAST_TEST_IMAGE = 9767
 
 def image_name(value: object) -> str:
     """Return the image name for a file name or path, with or without extension, or for the number of a test image.
-
-    A number may be an integer or text of up to eight digits. Other file names are returned without folders.
 
     >>> image_name("images/HICO_train2015_00000007"), image_name(12)
     ('HICO_train2015_00000007.jpg', 'HICO_test2015_00000012.jpg')

@@ -59,9 +59,8 @@ class _Document(Struct, gc=False):
 
 def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split: str | None) -> Rows:
     """Return the triplets in a file of fredzzhang/hicodet; vocabularies and image sizes (if any) are in the file."""
-    document = read_typed(
-        path, data, _Document, lambda document, number, _: f"image {quote(document['filenames'][number])}"
-    )
+    place = lambda document, number, _: f"image {quote(document['filenames'][number])}"  # noqa: E731
+    document = read_typed(path, data, _Document, place)
     images, annotation = document.filenames, document.annotation
     if len(annotation) != len(images):
         expected = f"{len(images)}, one per file name"
@@ -111,11 +110,8 @@ INSTANCES_FORMAT = TruthFormat(
 #
 # A list of images, each with boxes and with triplets that refer to boxes by index. Objects have COCO category IDs (1 to
 # 90), verbs count from 1 in alphabetical order. Box coordinates are pixel indices, counted from 1 in test images and
-# from 0 in training images. A file may contain both, so each image has its own coordinates.
-#
-# Some triplets of training images refer to boxes that do not exist. Like QPIC, this reader leaves such images
-# out, and reports their names. In a test image, it is an error.
-
+# from 0 in training images. Some triplets of training images refer to boxes that do not exist. Like QPIC, this reader
+# leaves such images out, and reports their names. In a test image, it is an error.
 _TEST = "test2015"
 
 
@@ -128,10 +124,7 @@ class _PpdmImage(ListedImage, gc=False):
 
 
 def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in a file of PPDM or QPIC; verb and HOI IDs count from 1 in the order of the class table.
-
-    A training image with a triplet that refers to a missing box is left out, and its name is listed in ``left_out``.
-    """
+    """Return the triplets in a file of PPDM or QPIC; verb and HOI IDs count from 1 in the order of the class table."""
     numbering = benchmark.classes
     records = read_typed(path, data, list[_PpdmImage], named_record())
     images = [record.file_name for record in records]
@@ -147,8 +140,7 @@ def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
     is_usable = usable[image]
     image, human, target, verb, hoi = (column[is_usable] for column in (image, human, target, verb, hoi))
     first = (np.cumsum(counts) - counts)[image]
-    known = "one of COCO's 80 category ids, between 1 and 90"
-    object_ = objects_of(path, images, counts, category, benchmark.object_of_id, known)[first + target]
+    object_ = objects_of(path, images, counts, category, benchmark)[first + target]
     check_range(path, (images, image), "category_id", verb, len(numbering.verbs), first=1)
     verb -= 1
     # Training triplets name their class a second time, by hoi_category_id; 0 means that it is absent.
@@ -159,7 +151,7 @@ def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
         expected = f"{stated[row]}, which is {words}" if stated[row] else f"the ID of a class; {words} is not a class"
         raise InputError(path, record=record, field="hoi_category_id", found=found, expected=expected)
     return Rows(
-        images=[name for name, good in zip(images, usable, strict=True) if good],
+        images=[images[i] for i in np.flatnonzero(usable)],
         image=(np.cumsum(usable) - 1)[image],
         human_boxes=corners[first + human],
         object_boxes=corners[first + target],
@@ -168,7 +160,7 @@ def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
         verb=verb,
         object=object_,
         coordinates=_coordinates(images)[usable],
-        left_out=tuple(name for name, good in zip(images, usable, strict=True) if not good),
+        left_out=tuple(images[i] for i in np.flatnonzero(~usable)),
     )
 
 
@@ -185,8 +177,7 @@ def write_ppdm(table: Interactions, path: str | Path, benchmark: Benchmark) -> N
 
 
 def _coordinates(images: Sequence[str]) -> NDArray[np.uint8]:
-    is_test = np.array([_TEST in name for name in images], bool)
-    return np.where(is_test, Coordinates.PIXELS_1, Coordinates.PIXELS_0).astype(np.uint8)
+    return np.array([Coordinates.PIXELS_1 if _TEST in name else Coordinates.PIXELS_0 for name in images], np.uint8)
 
 
 PPDM_FORMAT = TruthFormat(
@@ -203,8 +194,6 @@ PPDM_FORMAT = TruthFormat(
 # One object with an entry per image, by file name: triplets with HOI ID from 1, two boxes, image size, and states of
 # body parts, which are not read. Boxes are the official pixel indices, counted from 1; those of PPDM and HICO-DET-SG
 # are smaller by 1. Images without triplets have an empty list.
-
-
 class _Triplet(Struct, gc=False):
     hoi_id: Whole
     human_bbox: Box
@@ -245,8 +234,8 @@ def read_hake(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
     return Rows(
         images=images,
         image=image,
-        human_boxes=np.array([triplet.human_bbox for triplet in triplets], np.float64).reshape(-1, 4),
-        object_boxes=np.array([triplet.object_bbox for triplet in triplets], np.float64).reshape(-1, 4),
+        human_boxes=joined_boxes([[triplet.human_bbox for triplet in triplets]], len(triplets)),
+        object_boxes=joined_boxes([[triplet.object_bbox for triplet in triplets]], len(triplets)),
         **benchmark.classes.columns_of(hoi - 1),
         coordinates=np.full(len(images), Coordinates.PIXELS_1, np.uint8),
         sizes=np.array(sizes, np.float64).reshape(-1, 2),
@@ -259,8 +248,7 @@ def _unpacked(data: bytes) -> bytes:
         return data
     with suppress(tarfile.TarError, EOFError, OSError, ValueError), tarfile.open(fileobj=io.BytesIO(data)) as archive:
         for member in archive:
-            content = archive.extractfile(member) if member.name.endswith(".json") else None
-            if content is not None:
+            if member.name.endswith(".json") and (content := archive.extractfile(member)):
                 return content.read()
     return data
 

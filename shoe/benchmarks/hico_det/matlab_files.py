@@ -22,7 +22,6 @@ from shoe.core.io.files import read_bytes
 from shoe.core.io.matlab import is_matlab, load_matlab, matrix, number, records, text, whole_number
 
 _VARIABLES = {"test2015": "bbox_test", "train2015": "bbox_train"}
-_CORNERS = ("x1", "y1", "x2", "y2")
 _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
 
 
@@ -30,50 +29,37 @@ def read_bbox_mat(path: str | Path, data: bytes, benchmark: Benchmark, split: st
     """Return the triplets of ``split``; for None, of the test split if the file has one, else of the training split.
 
     HOIs marked as invisible are ignored. A training image with a triplet that refers to a missing box is left out, as
-    in QPIC, and its name is listed in ``left_out``.
-
-    Raises:
-        InputError: for the first image in another format.
-        OptionError: if the file does not contain the split.
+    in QPIC, and its name is listed in ``left_out``. Raises OptionError if the file does not contain the split.
     """
     numbering = benchmark.classes
     variables = load_matlab(path, data, list(_VARIABLES.values()))
     if not variables:
-        expected = "bbox_test or bbox_train, as in anno_bbox.mat"
-        raise InputError(path, found="no such variable", expected=expected)
+        raise InputError(path, found="no such variable", expected="bbox_test or bbox_train, as in anno_bbox.mat")
     splits = [name for name, variable in _VARIABLES.items() if variable in variables]
     chosen = split or splits[0]
     if chosen not in splits:
         raise OptionError(f"{path} contains no split {quote(chosen)}; it contains {' and '.join(splits)}")
+    variable, expected = _VARIABLES[chosen], "records with filename, size and hoi"
     try:
-        entries = records(variables[_VARIABLES[chosen]])
+        entries = records(variables[variable])
     except ValueError:
-        expected = "records with filename, size and hoi"
-        raise InputError(path, field=_VARIABLES[chosen], found="no records", expected=expected) from None
-
-    images: list[str] = []
-    sizes: list[tuple[int, int]] = []
-    left_out: list[str] = []
-    blocks: list[NDArray[np.float64]] = [np.zeros((0, 10))]
-    for index, entry in enumerate(entries):
-        name, size = _image(path, index, entry)
-        rows = _triplets(path, name, entry, len(numbering), is_test=chosen == "test2015")
-        if rows is None:
-            left_out.append(name)
-            continue
-        blocks.append(np.column_stack([np.full(len(rows), len(images)), rows]))
-        images.append(name)
-        sizes.append(size)
-    rows = np.concatenate(blocks)
+        raise InputError(path, field=variable, found="no records", expected=expected) from None
+    named = [_image(path, index, entry) for index, entry in enumerate(entries)]
+    blocks = [
+        _triplets(path, name, entry, len(numbering), is_test=chosen == "test2015")
+        for (name, _), entry in zip(named, entries, strict=True)
+    ]
+    kept = [(name, size, rows) for (name, size), rows in zip(named, blocks, strict=True) if rows is not None]
+    rows = np.concatenate([np.zeros((0, 9)), *(rows for _, _, rows in kept)])
     return Rows(
-        images=images,
-        image=rows[:, 0].astype(np.int64),
-        human_boxes=rows[:, 2:6],
-        object_boxes=rows[:, 6:],
-        **numbering.columns_of(rows[:, 1].astype(np.int64)),
-        coordinates=np.full(len(images), Coordinates.PIXELS_1, np.uint8),
-        sizes=np.array(sizes, np.float64).reshape(-1, 2),
-        left_out=tuple(left_out),
+        images=[name for name, _, _ in kept],
+        image=np.repeat(np.arange(len(kept)), [len(rows) for _, _, rows in kept]),
+        human_boxes=rows[:, 1:5],
+        object_boxes=rows[:, 5:],
+        **numbering.columns_of(rows[:, 0].astype(np.int64)),
+        coordinates=np.full(len(kept), Coordinates.PIXELS_1, np.uint8),
+        sizes=np.array([size for _, size, _ in kept], np.float64).reshape(-1, 2),
+        left_out=tuple(name for (name, _), rows in zip(named, blocks, strict=True) if rows is None),
     )
 
 
@@ -121,7 +107,8 @@ def _triplets(path: str | Path, image: str, entry: Any, classes: int, *, is_test
 
 
 def _boxes(value: Any) -> NDArray[np.float64]:
-    return np.array([[number(box[c]) for c in _CORNERS] for box in records(value)], np.float64).reshape(-1, 4)
+    corners = [[number(box[name]) for name in ("x1", "y1", "x2", "y2")] for box in records(value)]
+    return np.array(corners, np.float64).reshape(-1, 4)
 
 
 FORMAT = TruthFormat("official anno_bbox.mat", "anno_bbox.mat", is_matlab, read_bbox_mat)
@@ -138,10 +125,7 @@ _SPLITS = ("test", "train")
 def read_image_labels(
     path: str | Path, images: Sequence[str], classes: HoiClasses, benchmark: Benchmark
 ) -> NDArray[np.int8]:
-    """Return the (K, m) ``ImageLabel`` of K classes in m images; ``benchmark`` has the class order of the file.
-
-    NaN in the file means UNKNOWN. Raises InputError if the file is damaged, or lacks one of the images or classes.
-    """
+    """Return the (K, m) ``ImageLabel`` of K classes in m images; ``benchmark`` has the class order of the file."""
     numbering = benchmark.classes
     data = read_bytes(path)
     if not is_matlab(data):
@@ -149,25 +133,23 @@ def read_image_labels(
     variables = load_matlab(path, data, [f"{kind}_{split}" for split in _SPLITS for kind in ("anno", "list")])
     known: list[str] = []
     blocks = [np.zeros((len(numbering), 0), np.int8)]
-    for split in _SPLITS:
-        if f"anno_{split}" not in variables or f"list_{split}" not in variables:
+    for of_images, of_names in ((f"anno_{split}", f"list_{split}") for split in _SPLITS):
+        if not {of_images, of_names} <= variables.keys():
             continue
         try:
-            names = [text(cell) for cell in variables[f"list_{split}"]]
+            names = [text(cell) for cell in variables[of_names]]
         except (TypeError, ValueError):
-            field, found = f"list_{split}", "cells that are not text"
-            raise InputError(path, field=field, found=found, expected="file names") from None
-        expected = f"{len(numbering)} classes x {len(names)} images"
+            raise InputError(path, field=of_names, found="cells that are not text", expected="file names") from None
         try:
-            labels = matrix(variables[f"anno_{split}"])
+            labels = matrix(variables[of_images])
             found = " x ".join(map(str, labels.shape))
         except ValueError:
             labels, found = np.zeros(0), "no matrix"
         if labels.shape != (len(numbering), len(names)):
-            raise InputError(path, field=f"anno_{split}", found=found, expected=expected)
-        wrong = labels[~np.isnan(labels) & ~np.isin(labels, list(ImageLabel)[1:])]
-        if len(wrong):
-            raise InputError(path, field=f"anno_{split}", found=f"{wrong[0]:g}", expected="1, 0, -1 or NaN")
+            expected = f"{len(numbering)} classes x {len(names)} images"
+            raise InputError(path, field=of_images, found=found, expected=expected)
+        if len(wrong := labels[~np.isnan(labels) & ~np.isin(labels, list(ImageLabel)[1:])]):
+            raise InputError(path, field=of_images, found=f"{wrong[0]:g}", expected="1, 0, -1 or NaN")
         known += names
         blocks.append(np.nan_to_num(labels, nan=ImageLabel.UNKNOWN).astype(np.int8))
     column, row = positions(images, known), positions(classes.labels, numbering.labels)

@@ -32,7 +32,6 @@ from shoe.core.io.json import Box, Whole, read_typed
 # A list of images, each with boxes and with triplets that refer to boxes by index; the keys differ from PPDM's. Actions
 # and objects count from 0 in the order of the category tables. Other annotators' labels of a box (``aux_category_id``)
 # are not read, because no evaluator uses them. Boxes are compared as continuous edges.
-
 _KEYS = re.compile(rb'"(?:box|hoi)_annotations"')
 
 
@@ -67,8 +66,7 @@ def read_annotations(path: str | Path, data: bytes, benchmark: Benchmark, _split
     for field, index in (("subject_id", human), ("object_id", target)):
         check_boxes(path, (images, image), field, index, counts)
     check_range(path, (images, image), "action_id", action, len(verbs))
-    known = f"0 to {len(benchmark.object_of_id) - 1}, an object of SWIG-HOI"
-    object_ = objects_of(path, images, counts, category, benchmark.object_of_id, known)
+    object_ = objects_of(path, images, counts, category, benchmark)
     first = (np.cumsum(counts) - counts)[image]
     return Rows(
         images=images,
@@ -89,14 +87,12 @@ def _numbers(path: str | Path, records: list[_Image]) -> Indices | None:
     given = [record.img_id for record in records if record.img_id is not UNSET]
     if len(given) < len(records):
         return None
-    numbers = np.array(given, np.int64)
-    _, first, times = np.unique(numbers, return_index=True, return_counts=True)
-    if (times > 1).any():
-        number = int(numbers[first[np.argmax(times > 1)]])
+    numbers, times = np.unique(np.array(given, np.int64), return_counts=True)
+    for number in numbers[times > 1].tolist():
         same = [quote(record.file_name) for record in records if record.img_id == number]
         found = f"{number} of {' and '.join(same[:2])}"
         raise InputError(path, field="img_id", found=found, expected="a different ID for each image")
-    return numbers
+    return np.array(given, np.int64)
 
 
 FORMAT = TruthFormat(
@@ -108,7 +104,6 @@ FORMAT = TruthFormat(
 
 
 # Exact-label protocols of SWIG-HOI. Their "full" means are over different sets of classes (docs/swig.md).
-
 _THID = StrictOptions(
     protocol="swig-hoi",
     coordinates=CommonCoordinates.RAW,
@@ -119,9 +114,8 @@ _THID = StrictOptions(
     truthless="zero",
 )
 
-PROTOCOLS = {
-    options.protocol: options for options in (_THID, replace(_THID, protocol="choir", cap=2_000, unseen="apart"), DIAG)
-}
+_CHOIR = replace(_THID, protocol="choir", cap=2_000, unseen="apart")
+PROTOCOLS = {options.protocol: options for options in (_THID, _CHOIR, DIAG)}
 """Exact-label protocols by name."""
 
 ABOUT = {
@@ -141,8 +135,6 @@ def image_name(value: object) -> str:
 
     >>> image_name("images_512/wrapping_1.jpg"), image_name(7)
     ('wrapping_1.jpg', '7')
-
-    Raises ValueError for other values.
     """
     return str(value) if type(value) is int and value >= 0 else plain_image_name(value)
 

@@ -16,29 +16,25 @@ from shoe.core.io.json import parse_json
 # action, except the person's, in the official order; and for the three actions with two roles, the object categories
 # that are instruments. In these actions, all other categories have the role "obj". So action and object determine the
 # role, and a class of the benchmark is an action with an object category.
-
 _FOLDER = Path(__file__).parent
 
 
 @cache
 def actions() -> Actions:
     """Return the 26 actions in the official order."""
-    rows = (line.split("\t") for line in (_FOLDER / "actions.tsv").read_text("utf-8").splitlines()[1:])
+    lines = (_FOLDER / "actions.tsv").read_text("utf-8").splitlines()[1:]
     every = (
-        Action(name, gerund, tuple(roles.split()), frozenset(tools.split())) for name, gerund, roles, tools in rows
+        Action(name, gerund, tuple(roles.split()), frozenset(tools.split()))
+        for name, gerund, roles, tools in (line.split("\t") for line in lines)
     )
     return Actions(tuple(every), left_out="point-instr")
 
 
 # Protocols of the official script, which scores by person (docs/protocols.md 4).
-
 ROLE_PROTOCOLS = {
-    options.protocol: options
-    for options in (
-        RoleOptions(protocol="v-coco-agent", scenario="agent"),
-        RoleOptions(protocol="v-coco-s1", scenario="1"),
-        RoleOptions(protocol="v-coco-s2", scenario="2"),
-    )
+    "v-coco-agent": RoleOptions(protocol="v-coco-agent", scenario="agent"),
+    "v-coco-s1": RoleOptions(protocol="v-coco-s1", scenario="1"),
+    "v-coco-s2": RoleOptions(protocol="v-coco-s2", scenario="2"),
 }
 """Protocols of agent AP and role AP, by name."""
 
@@ -58,12 +54,10 @@ _NAME = re.compile(r"(?:COCO_(?:train|val)2014_)?(\d{1,12})(?:\.jpg)?")
 
 
 def image_name(value: object) -> str:
-    """Return COCO's 2017 file name of an image, given its ID or its 2014 or 2017 name; other names without folders.
+    """Return COCO's 2017 file name of an image, given its ID or 2014 or 2017 name; other names without folders.
 
     >>> image_name(294), image_name("images/COCO_val2014_000000000294.jpg")
     ('000000000294.jpg', '000000000294.jpg')
-
-    Raises ValueError for other values.
     """
     if type(value) is int and 0 < value < 10**12:
         return f"{value:012d}.jpg"

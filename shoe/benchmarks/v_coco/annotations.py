@@ -54,10 +54,7 @@ class _Instances(Struct, gc=False):
 
 
 def read_official(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return triplets, annotations of each person, and image sizes in official annotations.
-
-    COCO's boxes (``INSTANCES``, a file name) are read from the folder of ``path`` or its parent.
-    """
+    """Return triplets, annotations of each person, and image sizes; COCO's boxes are in the file ``INSTANCES``."""
     actions = benchmark.actions
     in_file = read_typed(path, data, list[_Action], named_record("action", "action_name"))
     names = tuple(action.action_name for action in in_file)
@@ -65,8 +62,7 @@ def read_official(path: str | Path, data: bytes, benchmark: Benchmark, _split: s
         expected = f"the {len(actions)} actions in the official order: {', '.join(actions.names)}"
         raise InputError(path, field="action_name", found=", ".join(names) or "none", expected=expected)
     image_id, ann_id = in_file[0].image_id, in_file[0].ann_id
-    ids = sorted(set(map(int, image_id)))
-    home = _instances_of(path)
+    ids, home = sorted(set(map(int, image_id))), _instances_of(path)
     images, instances = _of_images(home, ids)
     row = {int(one.id): number for number, one in enumerate(instances)}
     persons = _rows(path, home, "ann_id", row, ann_id, names[0])
@@ -76,27 +72,25 @@ def read_official(path: str | Path, data: bytes, benchmark: Benchmark, _split: s
         _check(path, action, known.roles, image_id, ann_id)
         does = np.flatnonzero(np.array(action.label, np.int64) == 1)
         targets = np.array(action.role_object_id, np.int64).reshape(len(action.role_name), -1)[1:, does]
-        for role, target_ids in zip(known.roles, targets, strict=True):
-            has_box = target_ids != 0
+        for role, ids_of_role in zip(known.roles or ("",), targets if known.roles else [[]], strict=True):
             target = np.full(len(does), -1, np.int64)
+            has_box = np.flatnonzero(ids_of_role)
             field = f"role_object_id ({role})"
-            target[has_box] = _rows(path, home, field, row, target_ids[has_box].tolist(), known.name)
-            blocks.append(_columns(persons[does], number, entry_of[number, role], target))
-        if not known.roles:
-            blocks.append(_columns(persons[does], number, -1, np.full(len(does), -1, np.int64)))
+            target[has_box] = _rows(path, home, field, row, np.array(ids_of_role)[has_box].tolist(), known.name)
+            of_action = np.full_like(target, number), np.full_like(target, entry_of.get((number, role), -1))
+            blocks.append(np.stack([persons[does], *of_action, target]))
     person, action_, entry, target = np.concatenate(blocks, axis=1)
     corners = np.array([one.bbox for one in instances], np.float64).reshape(-1, 4)
     corners[:, 2:] += corners[:, :2]
     image_names = named_images(path, benchmark.image_name, ids)
     counts = np.bincount(np.searchsorted(ids, [int(one.image_id) for one in instances]), minlength=len(ids))
     category = np.array([one.category_id for one in instances], np.int64)
-    categories = "one of COCO's 80 category ids, between 1 and 90"
     return AnnotatedPersons(
         images=image_names,
         sizes=np.array([(one.width, one.height) for one in images], np.float64).reshape(-1, 2),
         counts=counts,
         boxes=corners,
-        object=objects_of(home, image_names, counts, category, benchmark.object_of_id, categories),
+        object=objects_of(home, image_names, counts, category, benchmark),
         left_out=np.array([one.ignore == 1 or one.area <= 0 for one in instances], bool),
         listed=persons,
         person=person,
@@ -141,24 +135,18 @@ def _rows(path: str | Path, home: Path, field: str, row: dict[int, int], ids: Se
 def _check(
     path: str | Path, action: _Action, roles: Sequence[str], image_id: Sequence[float], ann_id: Sequence[float]
 ) -> None:
-    record, n = f"action {quote(action.action_name)}", len(ann_id)
-    if action.role_name != ["agent", *roles]:
-        expected = ", ".join(["agent", *roles])
-        found = ", ".join(action.role_name) or "none"
-        raise InputError(path, record=record, field="role_name", found=found, expected=expected)
-    if action.image_id != image_id or action.ann_id != ann_id:
-        expected = "the same persons as in all other actions"
-        raise InputError(path, record=record, field="ann_id", found="different persons", expected=expected)
-    if len(action.image_id) != n or len(action.label) != n:
-        raise InputError(path, record=record, field="label", found=f"{len(action.label)} values", expected=str(n))
-    if len(action.role_object_id) != n * len(action.role_name):
-        found = f"{len(action.role_object_id)} values"
-        expected = f"{n * len(action.role_name)}, one per role and person"
-        raise InputError(path, record=record, field="role_object_id", found=found, expected=expected)
-
-
-def _columns(person: Indices, action: int, entry: int, target: Indices) -> Indices:
-    return np.stack([person, np.full(len(person), action), np.full(len(person), entry), target])
+    n, targets = len(ann_id), len(ann_id) * len(action.role_name)
+    names, same = ["agent", *roles], action.image_id == image_id and action.ann_id == ann_id
+    for is_right, field, found, expected in (
+        (action.role_name == names, "role_name", ", ".join(action.role_name) or "none", ", ".join(names)),
+        (same, "ann_id", "different persons", "the same persons as in all other actions"),
+        (len(action.image_id) == len(action.label) == n, "label", f"{len(action.label)} values", str(n)),
+        (len(action.role_object_id) == targets, "role_object_id", f"{len(action.role_object_id)} values",
+         f"{targets}, one per role and person"),
+    ):  # fmt: skip
+        if not is_right:
+            record = f"action {quote(action.action_name)}"
+            raise InputError(path, record=record, field=field, found=found, expected=expected)
 
 
 FORMAT = TruthFormat(

@@ -3,12 +3,11 @@
 Each image has a block of lines from "# number" to an empty line: file name; width and height; number of COCO boxes and
 one box per line (category 1 to 80, x1, y1, x1 + width, y1 + height); number of annotations and one annotation per line.
 An annotation is an action (1 to 26, or 27 to 29 for the second role of hit, eat and cut), category and box of the
-person, and category and box of the object. Zeros mean that the action has no object, or that no box was annotated. The
-format does not distinguish an annotated person without action from a person that was not annotated.
+person, and category and box of the object, or zeros. Persons without action look like persons that were not annotated.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +33,8 @@ def read_everything(path: str | Path, data: bytes, benchmark: Benchmark, _split:
     counts: list[int] = []
     boxes: list[list[float]] = []
     sizes, category, rows = [], [], []
-    while lines.more():
+    as_listed = "with the numbers as listed for this image"
+    while lines.left:
         begin = lines.take("'# number', which begins an image", 2)
         if begin[0] != "#":
             raise lines.error(" ".join(begin), "'# number', which begins an image")
@@ -54,11 +54,9 @@ def read_everything(path: str | Path, data: bytes, benchmark: Benchmark, _split:
             lines.check(words[0], lines.floats(words)[0], len(roles), "action")
             person, target = index.get(tuple(words[1:6])), index.get(tuple(words[6:]))
             if person is None or objects[category[person]] != benchmark.objects.index("person"):
-                raise lines.error(
-                    " ".join(words[1:6]), "the box of a person, with the numbers as listed for this image"
-                )
+                raise lines.error(" ".join(words[1:6]), f"the box of a person, {as_listed}")
             if target is None and words[6] != "0":
-                raise lines.error(" ".join(words[6:]), "a box, with the numbers as listed for this image, or zeros")
+                raise lines.error(" ".join(words[6:]), f"a box, {as_listed}, or zeros")
             rows.append((person, *roles[int(words[0]) - 1], -1 if target is None else target))
     if len(set(images)) != len(images):
         twice = next(name for name in images if images.count(name) > 1)
@@ -82,20 +80,14 @@ def read_everything(path: str | Path, data: bytes, benchmark: Benchmark, _split:
 class _Lines:
     def __init__(self, path: str | Path, data: bytes) -> None:
         text = data.decode("utf-8", "replace").splitlines()
-        self._path = path
-        self._lines: Iterator[tuple[int, str]] = ((n, line) for n, line in enumerate(text, 1) if line.strip())
-        self._next = next(self._lines, None)
-        self._number = 0
-
-    def more(self) -> bool:
-        return self._next is not None
+        self._path, self._number = path, 0
+        self.left = [(number, line) for number, line in enumerate(text, 1) if line.strip()][::-1]
 
     def take(self, expected: str, words: int) -> Sequence[str]:
         """Return the words of the next line; raise InputError unless the line has ``words`` words."""
-        if self._next is None:
+        if not self.left:
             raise InputError(self._path, found="the end of the file", expected=expected)
-        self._number, line = self._next
-        self._next = next(self._lines, None)
+        self._number, line = self.left.pop()
         found = line.split()
         if len(found) != words:
             raise self.error(line.strip(), expected)

@@ -35,14 +35,11 @@ class AnnotatedPersons:
     """The b boxes of m images, and q annotations, each of one person's action and one role of the action.
 
     Attributes:
-        sizes: (m, 2) image width and height; 0 if the file has none.
-        counts: (m,) number of boxes of each image; boxes are sorted by image.
-        boxes: (b, 4) x1, y1, x1 + width, y1 + height.
-        object: (b,) category, an index into the benchmark's objects.
+        sizes, counts: (m, 2) width and height of images, or 0; and (m,) number of boxes, which are sorted by image.
+        boxes, object: (b, 4) x1, y1, x1 + width, y1 + height; and (b,) index into the benchmark's objects.
         left_out: (b,) mask of boxes that are not used for agent AP and role AP, as in the official evaluation.
         listed: box indices of all annotated persons, including persons that do no action.
-        person: (q,) box index of the person.
-        action: (q,) index of the action.
+        person, action: (q,) box index of the person, and index of the action.
         entry: (q,) index of action and role in ``Actions.entries``; -1 for an action without roles.
         target: (q,) box index of the object with this role; -1 if there is none.
     """
@@ -81,8 +78,7 @@ class AnnotatedPersons:
     def _roles(self, benchmark: Benchmark, image: Indices) -> RoleTruth:
         """Return the annotations of each person, with boxes as in the official evaluation (docs/protocols.md 4.2).
 
-        Boxes end at their last pixel, are clipped to the image and have single precision; boxes of a pixel or less in
-        width or height are dropped.
+        Boxes end at their last pixel and are clipped to the image; those of a pixel in width or height are dropped.
         """
         actions = benchmark.actions
         boxes = self.boxes.copy()
@@ -112,7 +108,6 @@ class AnnotatedPersons:
 #
 # One object of lists, including lists of the actions with a role ("hold obj") and of the objects. Boxes are x1, y1,
 # x1 + width, y1 + height. The file has only pairs: no persons without object, and no pointing.
-
 _Boxes = Annotated[list[Box], Meta(extra={"item": "pair"})]
 _Numbers = Annotated[list[Whole], Meta(extra={"item": "pair"})]
 
@@ -172,8 +167,6 @@ PAIRS_FORMAT = TruthFormat(
 # Objects have COCO category IDs. Verbs count from 0 to 28: actions in the official order, those with two roles twice.
 # An ``object_id`` of -1 means that the action has no object, or that no box was annotated. Boxes are x1, y1,
 # x1 + width, y1 + height. Only persons with an action count as annotated.
-
-
 def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
     """Return the triplets and the annotations of each person in a file of QPIC's converter; without image sizes."""
     records = read_typed(path, data, list[ListedImage], named_record())
@@ -188,8 +181,7 @@ def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: 
     check_boxes(path, place, "object_id", target, counts, (target < -1) | (target >= counts[image]))
     action, entry = numbered[verb].T
     first = (np.cumsum(counts) - counts)[image]
-    known = "one of COCO's 80 category ids, between 1 and 90"
-    objects = objects_of(path, names, counts, category, benchmark.object_of_id, known)
+    objects = objects_of(path, names, counts, category, benchmark)
     if (row := first_true(objects[first + person] != benchmark.objects.index(_PERSON))) is not None:
         found = quote(benchmark.objects[objects[(first + person)[row]]])
         record, expected = triplet_name(place, row), "the box of a person"

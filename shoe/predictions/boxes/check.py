@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct
+from shoe.core.arrays import Floats, Indices, Ints, Mask, best_of_each, distinct, positions
 from shoe.core.boxes import CommonCoordinates, convert_boxes
 from shoe.core.errors import flag
 from shoe.core.interactions import FAR, Interactions, image_index
@@ -55,45 +55,37 @@ _SCALES = tuple(
 )
 ORDERS = ("", "swapped")
 _LAYOUTS = tuple(LAYOUTS)
-_SCREENED_EVERY = 8
-_FINALISTS = 6
-_BEST_OF_IMAGE = 6
-_HIT = 0.5
+_SCREENED_EVERY, _FINALISTS, _BEST_OF_IMAGE, _HIT = 8, 6, 6, 0.5
 # Another convention is "far better" if its hit rate exceeds those of the applied convention and of chance by _MARGIN
 # and by the factor _FACTOR. Its mean IoU must also lead by _MARGIN: boxes of half the size hit nothing, but under a
 # convention that stretches them from the corner a third of them hits. With few boxes some convention fits many by
 # chance; the standard deviation of a fraction of n boxes is at most 0.5 / sqrt(n).
-_MARGIN = 0.2
-_FACTOR = 1.5
+_MARGIN, _FACTOR, _DEVIATIONS = 0.2, 1.5, 3
 _FEWEST = 16  # with ten boxes, some convention fits by chance in 2 of 144 random scenes
 _OF_IMAGE = 4
-_DEVIATIONS = 3
 # If the mean IoU under the other convention is at least _CLOSE, a lead of _CLOSE_MARGIN suffices: boxes of a padded
-# image that are read without padding still hit more often than not.
-_CLOSE, _CLOSE_MARGIN = 0.55, 0.1
-# Conventions with the same layout and order differ only in scale: the same boxes are compared, so less is by chance.
-_SCALE_MARGIN = 0.03
+# image that are read without padding still hit more often than not. Conventions with the same layout and order need
+# only a lead of _SCALE_MARGIN: the same boxes are compared, so less is by chance.
+_CLOSE, _CLOSE_MARGIN, _SCALE_MARGIN = 0.55, 0.1, 0.03
 # Mean IoUs of n boxes tie if they differ by less than _TIE / sqrt(n); the more common convention wins a tie.
-_TIE = 0.08
+_TIE, _SCREENED_TIE = 0.08, 0.02
 _FITTINGS = 3  # each fit finds more of the annotated boxes that the next fit needs
-_SCREENED_TIE = 0.02
 # Images with a mean IoU below _MISSED may have another convention than the rest: this is reported if at least
 # _NEARLY_ALL of the hit rate of the other images is reached under that convention.
 _MISSED, _NEARLY_ALL = 0.3, 0.5
 # Of the boxes of right files with an IoU below _ELSEWHERE, the best of all conventions fits at most 0.05 by chance.
 _ELSEWHERE, _BY_CHANCE = 0.1, 0.08
 _LEAD = 0.15  # of the mean IoU of an image
+_MANY = 0.1  # fraction of the images that may belong to other images
 _mean_iou = attrgetter("mean_iou")
 _UNEQUAL = 0.7  # human and object boxes are compared if the ratio of their mean IoUs is lower
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Agreement of predicted boxes with annotated boxes, if the predicted boxes are read under one box convention.
+    """Agreement of predicted boxes, read under one convention, with annotated boxes of the same image and kind.
 
-    Attributes:
-        hits: fraction of boxes with IoU >= 0.5 with an annotated box of the same image and kind (human or object).
-        mean_iou: mean of the best IoU of each box with an annotated box of the same image and kind.
+    ``hits`` is the fraction of boxes with IoU >= 0.5, and ``mean_iou`` the mean of the best IoU of each box.
     """
 
     convention: str
@@ -128,12 +120,10 @@ class GroupFits:
 
     Attributes:
         boxes: number of distinct boxes, counting at most four per image, because boxes of an image are not independent.
-        fits: first the fit under the convention that was applied, then the fits under the best other conventions, from
-            common to rare. If the applied convention fits nearly perfectly, no other is tried.
-        chance: ``hits`` of the best convention if boxes are compared with the annotated boxes of the next image. It is
-            high if the boxes are the same in every image.
-        of_part: fits of a part of the boxes (images that fit badly, or boxes that overlap no annotated box), if another
-            convention is far better for this part but not for all boxes; else None.
+        fits: the fit under the applied convention, then those under the best others, from common to rare, if any.
+        chance: ``hits`` of the best convention if boxes are compared with the annotated boxes of the next image.
+        of_part: fits of the images that fit badly, or of the boxes that overlap no annotated box, if another convention
+            is far better for them but not for all boxes; else None.
         by_kind: best fits of the human boxes and of the object boxes, if each kind needs its own convention; else ().
         moved: sentence on how the boxes of many images seem to be mirrored, rotated or of another image; else "".
         truth: fit to ground truth read as x1, y1, width, height, if it is far better than all ``fits``; else None.
@@ -167,21 +157,22 @@ class GroupFits:
         lead = best.mean_iou - applied.mean_iou
         hits_more = best.hits >= max(min(bar + _MARGIN + _DEVIATIONS * unsure, 1), bar * _FACTOR)
         is_close = best.mean_iou >= _CLOSE and lead >= _CLOSE_MARGIN + unsure
-        is_other_scale = (
-            best.mean_iou >= _CLOSE
-            and lead >= _SCALE_MARGIN + unsure
-            and best.hits >= applied.hits + _SCALE_MARGIN  # boxes that are all moved a little fit another scale by IoU
-            and len({(c.layout, c.order) for c in map(parse_convention, (best.convention, applied.convention))}) == 1
+        other, own = map(parse_convention, (best.convention, applied.convention))
+        # Boxes that are all moved a little fit another scale by IoU, but not by hits.
+        hits_more_of_scale = best.hits >= applied.hits + _SCALE_MARGIN and lead >= _SCALE_MARGIN + unsure
+        is_scale = (
+            best.mean_iou >= _CLOSE and hits_more_of_scale and (other.layout, other.order) == (own.layout, own.order)
         )
-        return self.boxes >= _FEWEST and (is_close or is_other_scale or (hits_more and lead >= _MARGIN + unsure))
+        return self.boxes >= _FEWEST and (is_close or is_scale or (hits_more and lead >= _MARGIN + unsure))
 
 
 class Group:
     """The predicted boxes in a sample of m images that were read under the same convention, ``applied``.
 
-    ``rows`` are the triplets of the sample with these boxes, ``sizes`` the (m, 2) image sizes. ``annotated`` are the
-    annotated boxes of the images; ``as_widths`` are the same boxes, read as x1, y1, width and height. ``neighbours``
-    are the annotated boxes of other images, by offset in the file: 1 to 3 images later, -1 to -3 images earlier.
+    ``rows`` are the triplets of the sample with these boxes, ``sizes`` the (m, 2) image sizes, ``annotated`` the
+    annotated boxes. ``others`` are annotated boxes of other images, by offset in the file: 1 to 3 images later, -1 to
+    -3 images earlier; and by 0, ``annotated`` read as x1, y1, width and height. The callback ``every`` returns the
+    annotated boxes of all images, and the index in the sample of each image, or -1.
     """
 
     def __init__(
@@ -191,22 +182,25 @@ class Group:
         sizes: Floats,
         applied: Convention,
         annotated: AnnotatedBoxes,
-        as_widths: AnnotatedBoxes,
-        neighbours: dict[int, AnnotatedBoxes],
+        others: Mapping[int, AnnotatedBoxes],
+        every: Callable[[], tuple[AnnotatedBoxes, Indices]],
     ) -> None:
         rows = rows[best_of_each(sample.image[rows], sample.score[rows], _BEST_OF_IMAGE)]
         image = sample.image[rows]
-        self._annotated, self._applied, self._sizes = annotated, applied, np.maximum(sizes, 1)
-        self._as_widths, self._neighbours = as_widths, neighbours
+        self._annotated, self._others, self._every = annotated, others, every
+        self._applied, self._sizes = applied, np.maximum(sizes, 1)
         self._all_known = bool((sizes[image] > 0).all())
-        coordinates = sample.coordinates[image]
         plain = replace(applied, order="")
         human, target = (plain.from_pixels(b[rows], sizes[image]) for b in (sample.human_boxes, sample.object_boxes))
         self._numbers = Boxes.distinct(image, *((target, human) if applied.order else (human, target)))
-        self._coordinates = coordinates[self._numbers.rows]
-        self._scales = _scales(self._sizes, _SCALES if self._all_known else _SCALES[:1])
+        self._coordinates = sample.coordinates[image][self._numbers.rows]
+        scales: dict[bytes | tuple[str, str], tuple[tuple[str, str], tuple[Floats, Floats]]] = {}
+        for word in _SCALES if self._all_known else _SCALES[:1]:  # of resizing rules with equal scales, the first
+            affine = Convention("xyxy", *word).scale_and_offset(self._sizes)
+            scales.setdefault(affine[0].tobytes() if word[0] in _RULES else word, (word, affine))
+        self._scales = [word for word, _ in scales.values()]
         # (2, 4, scales, images) scale and offset of each corner coordinate
-        self._affine = np.array(list(self._scales.values()))[..., [0, 1, 0, 1]].transpose(1, 3, 0, 2)
+        self._affine = np.array([affine for _, affine in scales.values()])[..., [0, 1, 0, 1]].transpose(1, 3, 0, 2)
 
     def fits(self) -> GroupFits:
         """Return how well the boxes fit, with at most one of ``by_kind``, ``truth``, ``moved`` and ``of_part``."""
@@ -217,7 +211,7 @@ class Group:
         overlap = self._overlap_with(self._annotated, self._applied)
         if by_kind := self._fits_by_kind(overlap, is_wrong=fits.better is not None):
             return replace(fits, by_kind=by_kind)
-        truth = _fit(self._applied, self._overlap_with(self._as_widths, self._applied))
+        truth = _fit(self._applied, self._overlap_with(self._others[0], self._applied))
         if truth.mean_iou > fits.best.mean_iou + _TIE and fits.is_far_better(truth):
             return replace(fits, truth=truth)
         if moved := self._moved(overlap, fits.best.mean_iou if fits.better else 0.0):
@@ -230,6 +224,8 @@ class Group:
             of_part = self._select(missed)._fits_of_all()
             if of_part.better is not None and of_part.best.hits >= usual:
                 return replace(fits, of_part=of_part)
+            if moved := self._of_other_images(np.unique(image[missed])):
+                return replace(fits, moved=moved)
         if (elsewhere := overlap < _ELSEWHERE).any() and fits.fits[0].hits >= _MISSED:
             of_part = self._select(elsewhere)._fits_of_all()
             if of_part.best.hits >= max(_BY_CHANCE + 1 / np.sqrt(elsewhere.sum()), _DEVIATIONS * of_part.chance):
@@ -239,13 +235,12 @@ class Group:
     def _moved(self, overlap: Floats, least: float) -> str:
         """Return how the boxes of many images were mirrored, rotated or shifted; "" if few, or mean IoU < ``least``.
 
-        A correct file has few images whose boxes fit better if mirrored, rotated or compared with the previous or next
-        image. Their number by chance is estimated from images two or three places away. ``overlap`` is the (n,) IoU of
-        the boxes under the applied convention.
+        The number of images that fit better by chance is estimated from annotations two or three images away.
+        ``overlap`` is the (n,) IoU of the boxes under the applied convention.
         """
         numbers, applied = self._numbers, self._applied
         own, image = self._mean_of_images(overlap), numbers.image
-        others = {step: self._overlap_with(annotated, applied) for step, annotated in self._neighbours.items()}
+        others = {step: self._overlap_with(annotated, applied) for step, annotated in self._others.items() if step}
         moved = {_NEIGHBOUR.format(name): others.pop(step) for name, step in (("previous", -1), ("next", 1))}
         if self._all_known:
             size = self._sizes[image].T
@@ -262,20 +257,37 @@ class Group:
         if is_chance or np.where(chosen, moved[name], overlap).mean() < least:
             return ""
         before, after = (float((each[chosen] >= _HIT).mean()) for each in (overlap, moved[name]))
-        return (
-            f"in {count:,} of {len(np.unique(image)):,} sampled images, {before:.0%} overlap an annotated box with "
-            f"IoU >= 0.5, {after:.0%} {name}"
-        )
+        sampled = f"in {count:,} of {len(np.unique(image)):,} sampled images"
+        return f"{sampled}, {before:.0%} overlap an annotated box with IoU >= 0.5, {after:.0%} {name}"
+
+    def _of_other_images(self, missed: Indices) -> str:
+        """Return a sentence if boxes of ``missed`` images fit other images far better than mirrored boxes; else ""."""
+        images = len(np.unique(self._numbers.image))
+        if self._applied.needs_sizes or len(missed) < max(_FEWEST, _MANY * images):
+            return ""
+        every, at = self._every()
+        found = []
+        for image in missed[:_FEWEST]:
+            own, others = self._numbers.image == image, np.flatnonzero(at != image)
+            x1, y1, x2, y2 = self._read(self._applied)[:, own]
+            edges = x1.min() + x2.max()
+            both = np.array([[x1, edges - x2], [y1, y1], [x2, edges - x1], [y2, y2]])
+            kind = np.abs(bool(self._applied.order) - self._numbers.kind[own])
+            best = every.best(np.repeat(others, len(kind)), np.tile(kind, len(others)), np.tile(both, len(others)))
+            found.append(best.reshape(2, len(others), -1).mean(axis=2).max(axis=1))
+        fit, chance = np.mean(found, axis=0)
+        few = f"in {len(missed):,} of {images:,} sampled images, hardly any overlap an annotated box"
+        many = "but many fit annotations of other images: are image names exchanged?"
+        return f"{few}, {many}" if fit >= chance + _LEAD else ""
 
     def _mean_of_images(self, overlap: Floats) -> Floats:
         image, count = self._numbers.image, len(self._sizes)
-        return np.asarray(np.bincount(image, overlap, count) / np.maximum(np.bincount(image, minlength=count), 1))
+        return np.asarray(np.bincount(image, overlap, count) / np.bincount(image, minlength=count).clip(1))
 
     def _fits_by_kind(self, overlap: Floats, *, is_wrong: bool) -> tuple[Fit, ...]:
         """Return the best fits of human and object boxes if the best convention of each is far worse for the other.
 
-        ``overlap`` is the (n,) IoU of the boxes under the applied convention. Returns () if both kinds fit about
-        equally well, unless another convention is far better for all boxes (``is_wrong``).
+        Returns () if both kinds have about equal ``overlap``, unless another convention fits all boxes (``is_wrong``).
         """
         kinds = [self._numbers.kind == kind for kind in (PERSON, OBJECT)]
         means = [overlap[mask].mean() for mask in kinds]
@@ -297,9 +309,8 @@ class Group:
 
     def _overlap_with(self, annotated: AnnotatedBoxes, convention: Convention) -> Floats:
         """Return the (n,) best IoU of each box, read under a convention, with annotated boxes of its image."""
-        numbers = self._numbers
-        kind = 1 - numbers.kind if convention.order else numbers.kind
-        return np.asarray(annotated.best(numbers.image, kind, self._read(convention)[:, None])[0])
+        kind = 1 - self._numbers.kind if convention.order else self._numbers.kind
+        return np.asarray(annotated.best(self._numbers.image, kind, self._read(convention)[:, None])[0])
 
     def _fit_of(self, convention: Convention) -> Fit:
         return _fit(convention, self._overlap_with(self._annotated, convention))
@@ -307,33 +318,31 @@ class Group:
     def _fits_of_all(self) -> GroupFits:
         """Return the fit of the applied convention and, unless it is nearly perfect, of the best other conventions."""
         applied, numbers = self._applied, self._numbers
-        images, fit = int((np.bincount(numbers.image) > 0).sum()), self._fit_of(applied)
-        evidence = int(np.minimum(np.bincount(numbers.image), _OF_IMAGE).sum())
+        fit, of_image = self._fit_of(applied), np.bincount(numbers.image)
+        found = GroupFits(int(of_image.clip(max=_OF_IMAGE).sum()), (fit,), 0.0, int((of_image > 0).sum()))
         if fit.mean_iou > 1 - _CLOSE_MARGIN:
-            return GroupFits(evidence, (fit,), 0.0, images)
+            return found
         part = numbers.image % _SCREENED_EVERY == numbers.image[0] % _SCREENED_EVERY
         tried = [applied, *(c for c in self._finalists(numbers.select(part)) if c != applied)]
         fits = [fit, *map(self._fit_of, tried[1:])]
-        fits_of_group = GroupFits(evidence, tuple(fits), 0.0, images)
-        near, fitted = tried[fits.index(fits_of_group.best)], list[Fit]()
-        fits_of_group = replace(fits_of_group, chance=self._chance(near))
-        is_other = fits_of_group.best is not fit or fit.mean_iou < _CLOSE
-        if self._all_known and (is_other or is_resizing(applied.scale)):
-            for _ in range(_FITTINGS):
-                # Sizes of earlier rounds are less exact. They are left out, because they would win ties by their order.
-                fitted = [max(map(self._fit_of, group), key=_mean_iou) for group in self._fitted(near)] or fitted
-                previous, near = near, parse_convention(max(fits + fitted, key=_mean_iou).convention)
-                if near == previous:
-                    break
-            fits += fitted
-            fits_of_group = replace(fits_of_group, fits=tuple(fits))
-        return fits_of_group
+        found = replace(found, fits=tuple(fits))
+        near, fitted = tried[fits.index(found.best)], list[Fit]()
+        found = replace(found, chance=self._chance(near))
+        is_other = found.best is not fit or fit.mean_iou < _CLOSE
+        if not self._all_known or not (is_other or is_resizing(applied.scale)):
+            return found
+        for _ in range(_FITTINGS):
+            # Sizes of earlier rounds are less exact. They are left out, because they would win ties by their order.
+            fitted = [max(map(self._fit_of, group), key=_mean_iou) for group in self._fitted(near)] or fitted
+            previous, near = near, parse_convention(max(fits + fitted, key=_mean_iou).convention)
+            if near == previous:
+                break
+        return replace(found, fits=(*fits, *fitted))
 
     def _fitted(self, near: Convention) -> list[list[Convention]]:
         """Return resizing conventions that fit the boxes, in lists of equally round image sizes, the roundest first.
 
-        The sizes are estimated by comparing each box, read under ``near``, with the nearest annotated box. The
-        conventions have the layout and order of ``near``.
+        The sizes are estimated by comparing each box, read under ``near``, with the nearest annotated box.
         """
         numbers, boxes = self._numbers, self._read(near)[:, None]
         kind = 1 - numbers.kind if near.order else numbers.kind
@@ -375,9 +384,8 @@ class Group:
         best = np.argsort(-means.ravel(), kind="stable")[:_FINALISTS]
         order, candidate = np.divmod(distinct(np.append(near[:_FINALISTS], best)), boxes.shape[1])
         scale, layout = np.divmod(candidate, len(_LAYOUTS))
-        scales = list(self._scales)
         return [
-            replace(Convention(_LAYOUTS[in_layout], *scales[in_scale]), order=ORDERS[in_order])
+            replace(Convention(_LAYOUTS[in_layout], *self._scales[in_scale]), order=ORDERS[in_order])
             for in_order, in_scale, in_layout in zip(order.tolist(), scale.tolist(), layout.tolist(), strict=True)
         ]
 
@@ -395,10 +403,9 @@ class Group:
         return read.T
 
     def _overlaps(self, part: Boxes, image: Indices, boxes: Floats, order: str) -> Floats:
-        """Return the (c, n) best IoU with annotated boxes, for c conventions and the n boxes in ``part``.
+        """Return the (c, n) best IoU of the (4, c, n) ``boxes``, read from ``part``, with annotated boxes of ``image``.
 
-        ``boxes`` are the (4, c, n) corners, ``image`` (n,) the images to compare with. A person box is compared with
-        persons and an object box with objects, or the other way round if ``order`` is "swapped".
+        A person box is compared with persons and an object box with objects, or the other way round if "swapped".
         """
         return self._annotated.best(image, 1 - part.kind if order else part.kind, boxes)
 
@@ -409,17 +416,8 @@ class Group:
             return 0.0
         elsewhere, boxes = (image + 1) % images, self._read(convention)[:, None]
         if self._all_known:
-            boxes = boxes * _by_corner(self._sizes[elsewhere] / self._sizes[image], slice(None))
+            boxes = boxes * np.tile((self._sizes[elsewhere] / self._sizes[image]).T, (2, 1))[:, None]
         return _fit(convention, self._overlaps(self._numbers, elsewhere, boxes, convention.order)).hits
-
-
-def _scales(sizes: Floats, words: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[Floats, Floats]]:
-    """Return scale and offset of images for (scale, picture) words; of resizing rules with equal scales, the first."""
-    known: dict[bytes | tuple[str, str], tuple[tuple[str, str], tuple[Floats, Floats]]] = {}
-    for word in words:
-        affine = Convention("xyxy", *word).scale_and_offset(sizes)
-        known.setdefault(affine[0].tobytes() if word[0] in _RULES else word, (word, affine))
-    return dict(known.values())
 
 
 def _round_sides(side: float) -> list[int]:
@@ -432,17 +430,9 @@ def _fit(convention: Convention, overlap: Floats) -> Fit:
     return Fit(str(convention), hits=float((overlap >= _HIT).mean()), mean_iou=float(overlap.mean()))
 
 
-def _by_corner(of_images: Floats, image: Indices | slice) -> Floats:
-    """Return (m, 2) x and y values of images as a (4, 1, n) array, one value per corner coordinate of n boxes."""
-    return np.tile(of_images.T[:, image], (2, 1))[:, None]
-
-
 # The check converts the boxes of a sample of images back to the numbers of their file, converts these under every known
 # convention, and compares them with the annotated boxes of the same images. It reports but never changes a convention.
-
-_IMAGES = 200
-_WORTH_SAYING = 0.05
-_NEXT_TO_NONE, _ENOUGH = 0.05, 10
+_IMAGES, _WORTH_SAYING, _NEXT_TO_NONE, _ENOUGH = 200, 0.05, 0.05, 10
 # Boxes that belong to other images overlap annotated boxes only by chance. So do boxes that are equal in all images,
 # but these have a high chance, and may be right.
 _OF_CHANCE, _SAME_EVERYWHERE = 2, 0.15
@@ -457,8 +447,8 @@ class BoxReport:
         tiny_share: fraction of triplets with a box that is less than one pixel wide or high.
         groups: fits, one item per applied convention; empty if no image has both predictions and ground truth.
         stated: whether the file or its format states a convention; to replace it, --boxes must name scale and layout.
-        stretched: report lines about boxes that are the union of two boxes, or the whole image.
         is_mixed: whether only a part of a file was checked, and the other boxes fit the applied convention best.
+        stretched: report lines about boxes that are the union of two boxes, or the whole image.
     """
 
     images: int
@@ -479,6 +469,7 @@ class BoxReport:
 
     def _verdict(self, group: GroupFits) -> str | None:
         applied, better = group.fits[0], group.better
+        of_image = "overlap an annotated box of their image with IoU >= 0.5"
         if group.by_kind:
             human, target = group.by_kind
             return (
@@ -487,10 +478,8 @@ class BoxReport:
                 "convert the boxes of the file to one convention"
             )
         if truth := group.truth:
-            return (
-                f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5, {truth.hits:.0%} "
-                "if the boxes of the ground truth are x1, y1, width, height: convert them to x1, y1, x2, y2"
-            )
+            if_width = "if the boxes of the ground truth are x1, y1, width, height: convert them to x1, y1, x2, y2"
+            return f"boxes: {applied.hits:.0%} {of_image}, {truth.hits:.0%} {if_width}"
         if group.moved:
             return f"boxes: {group.moved}"
         if better is None:
@@ -502,10 +491,8 @@ class BoxReport:
         advice = f"; if the latter is right, set it{alone_text}: {self.flag(better)}"
         if self.is_mixed:
             advice = ", unlike the other boxes of the file: write all boxes in one convention"
-        return (
-            f"boxes: {applied.hits:.0%}{group_text} overlap an annotated box of their image with IoU >= 0.5 if "
-            f"read as {applied.convention}, {better.hits:.0%} if read as {better.convention}{exchanged}{advice}"
-        )
+        fits = f"{applied.hits:.0%}{group_text} {of_image} if read as {applied.convention}"
+        return f"boxes: {fits}, {better.hits:.0%} if read as {better.convention}{exchanged}{advice}"
 
     def _mixed_verdict(self, group: GroupFits, of_part: GroupFits) -> str:
         applied, best = of_part.fits[0], of_part.best
@@ -514,11 +501,11 @@ class BoxReport:
                 f"boxes: the file seems to mix conventions: {best.hits:.0%} of the boxes that overlap no annotated box "
                 f"overlap one with IoU >= 0.5 if read as {best.convention}: write all boxes in one convention"
             )
+        fits = f"{applied.hits:.0%} overlap an annotated box with IoU >= 0.5 if read as {applied.convention}"
         return (
             f"boxes: the file seems to mix conventions: in {of_part.images:,} of {group.images:,} sampled images, "
-            f"{applied.hits:.0%} overlap an annotated box with IoU >= 0.5 if read as {applied.convention}, and "
-            f"{best.hits:.0%} if read as {best.convention}; move these images to a separate file, and score it with "
-            f"{self.flag(best)}"
+            f"{fits}, and {best.hits:.0%} if read as {best.convention}; move these images to a separate file, and "
+            f"score it with {self.flag(best)}"
         )
 
     def _no_fit_verdict(self, group: GroupFits) -> str | None:
@@ -551,44 +538,47 @@ def check_box_convention(
     """Return a report on how well the boxes of at most 200 images, drawn with a fixed seed, fit the ground truth.
 
     The six highest-scored triplets per image are used. After a nearly perfect fit, no other convention is tried.
-
-    Args:
-        predictions: predictions with boxes in pixels, and with image sizes if the applied convention needs them.
-        truth: annotated boxes, and image sizes for images whose size is missing in the predictions.
-        boxes: conventions under which the predictions were read: one name, or the conventions of all triplets.
-
-    Raises OptionError for an unknown convention.
+    ``boxes`` are the conventions under which the predictions were read: one name, or the conventions of all triplets.
+    Image sizes that they need are in ``predictions`` or in ``truth``. Raises OptionError for an unknown convention.
     """
     conventions = Conventions((parse_convention(boxes),)) if isinstance(boxes, str) else boxes
     if predictions.bad.get("count"):
         real = predictions.human_boxes[:, 2] > FAR
         predictions, conventions = predictions.select(real), conventions.select(real)
-    truth_image = image_index(predictions.images, truth.images)
-    has_truth = np.append(np.diff(truth.offsets), 0)[truth_image] > 0
-    both = np.flatnonzero(has_truth & (np.diff(predictions.offsets) > 0))
+    truth_image, both = shared_images(predictions, truth)
     chosen = np.sort(np.random.default_rng(0).permutation(both)[:_IMAGES])
     if conventions.index is not None:
         conventions = conventions.select(np.isin(predictions.image, chosen))
     sample, partner = predictions.select_images(chosen), truth_image[chosen]
     sizes = np.where((sample.sizes > 0).all(axis=1, keepdims=True), sample.sizes, truth.sizes[partner])
     at = np.searchsorted(both, chosen)
-    neighbours = {step: truth_image[both[(at + step) % max(len(both), 1)]] for step in (-3, -2, -1, 1, 2, 3)}
-    annotated = (
-        AnnotatedBoxes(truth, partner),
-        AnnotatedBoxes(truth, partner, "xywh"),
-        {step: AnnotatedBoxes(truth, images) for step, images in neighbours.items()},
-    )
+    others = {
+        step: AnnotatedBoxes(truth, truth_image[both[(at + step) % max(len(both), 1)]], "xyxy" if step else "xywh")
+        for step in range(-3, 4)
+    }
+    own = AnnotatedBoxes(truth, partner)
+
+    def every() -> tuple[AnnotatedBoxes, Indices]:
+        return AnnotatedBoxes(truth, truth_image[both]), positions(both.tolist(), chosen.tolist())
+
     kind = np.zeros(len(sample), np.int64) if conventions.index is None else conventions.index
-    groups = tuple(
-        Group(sample, np.flatnonzero(kind == i), sizes.astype(np.float64), applied, *annotated).fits()
+    groups = [
+        Group(sample, rows, sizes.astype(np.float64), applied, own, others, every)
         for i, applied in enumerate(conventions.kinds)
-        if (kind == i).any()
-    )
-    lines = stretched_boxes(sample, truth, partner, sizes)
+        if len(rows := np.flatnonzero(kind == i))
+    ]
     tiny = np.zeros(len(sample), bool)
     for part in (sample.human_boxes, sample.object_boxes):
         edges = convert_boxes(part, sample.triplet_coordinates, CommonCoordinates.EDGES)
         sides = edges[:, 2:] - edges[:, :2]
         tiny |= ((sides < 1) & (sides > 0)).any(axis=1)  # only files of persons can have boxes without area
     tiny_share = float(tiny.mean()) if len(tiny) else 0.0
-    return BoxReport(len(chosen), tiny_share, groups, stated=conventions.stated, stretched=lines)
+    lines = stretched_boxes(sample, truth, partner, sizes)
+    return BoxReport(len(chosen), tiny_share, tuple(group.fits() for group in groups), conventions.stated, False, lines)
+
+
+def shared_images(predictions: Interactions, truth: Interactions) -> tuple[Ints, Indices]:
+    """Return the (m,) truth index (or -1) of each predicted image, and the images with predictions and annotations."""
+    truth_image = image_index(predictions.images, truth.images)
+    has_truth = np.append(np.diff(truth.offsets), 0)[truth_image] > 0
+    return truth_image, np.flatnonzero(has_truth & (np.diff(predictions.offsets) > 0)).astype(np.int64)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices, Mask, number_words
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.core.interactions import Rows
@@ -33,8 +33,7 @@ _SCALE = re.compile(r"resized:scale=(\d{1,3}(?:\.\d{1,6})?)")
 _SHORTER = re.compile(r"resized:shorter=([1-9]\d{0,4})(?::([1-9]\d{0,4}))?")
 _SMART = re.compile(r"resized:smart=([1-9]\d{0,3})(?::([1-9]\d{0,8}):([1-9]\d{0,8}))?")
 # From the checkpoints' preprocessor_config.json, in units of factor squared: min_pixels of Qwen3-VL is 65,536.
-_FEWEST, _MOST = {32: 64}, 16384
-_USUAL_FEWEST = 4
+_FEWEST, _USUAL_FEWEST, _MOST = {32: 64}, 4, 16384
 
 
 def is_resizing(word: str) -> bool:
@@ -67,9 +66,9 @@ def resized(word: str, sizes: Floats) -> Floats:
         return np.asarray(np.maximum(np.where(sizes == short, side, np.floor(side * sizes / short)), 1))
     kind, _, number = word.removeprefix("resized:").partition("=")
     n = float(number)
-    is_max = kind == "max"
-    sides: Floats = np.rint(sizes * (n / sizes.max(axis=1, keepdims=True))) if is_max else np.rint(sizes / n) * n
-    return np.maximum(sides, 1 if is_max else n)
+    if kind == "max":
+        return np.asarray(np.maximum(np.rint(sizes * (n / sizes.max(axis=1, keepdims=True))), 1))
+    return np.asarray(np.maximum(np.rint(sizes / n) * n, n))
 
 
 def _smart(sizes: Floats, factor: int, fewest: int, most: int) -> Floats:
@@ -121,8 +120,8 @@ class Convention:
     """Meaning of the four numbers of a box in a file.
 
     Attributes:
-        layout: order of the numbers, such as "xyxy" or "xywh" (keys of :data:`LAYOUTS`).
-        scale: unit, such as "pixels" or "unit" (keys of :data:`SCALES`), or a resizing rule such as "resized:640x480".
+        layout: order of the numbers, a key of :data:`LAYOUTS`.
+        scale: unit, a key of :data:`SCALES` or a resizing rule such as "resized:640x480".
         picture: "padded" if the image was padded to a square for the model; else "".
         order: "swapped" if the file has the object box in place of the human box, and vice versa; else "".
     """
@@ -153,11 +152,7 @@ class Convention:
 
     @np.errstate(over="ignore", invalid="ignore")  # non-finite numbers are refused later, with the record's name
     def to_pixels(self, boxes: Floats, sizes: Floats) -> Floats:
-        """Convert (n, 4) boxes from the file to x1, y1, x2, y2 in pixels of the image.
-
-        ``sizes`` are the (n, 2) image widths and heights, used only if :attr:`needs_sizes`. Returns ``boxes`` if
-        nothing changes.
-        """
+        """Convert (n, 4) boxes to x1, y1, x2, y2 in pixels; (n, 2) ``sizes`` are only used if :attr:`needs_sizes`."""
         corners = TO_CORNERS[self.layout](boxes)
         if not self.needs_sizes:
             return corners
@@ -174,9 +169,7 @@ class Convention:
     def scale_and_offset(self, sizes: Floats) -> tuple[Floats, Floats]:
         """Return scale and offset for images with (n, 2) widths and heights: pixel = file coordinate * scale - offset.
 
-        Returns:
-            scale: (n, 2) pixels per coordinate unit.
-            offset: (n, 2) top left corner of the image in the padded image, in pixels; 0 without padding.
+        ``scale`` is (n, 2) pixels per unit; ``offset`` the (n, 2) corner of the image in the padded image, in pixels.
         """
         square = np.repeat(sizes.max(axis=1, keepdims=True), 2, axis=1) if self.picture else sizes
         extent: float | Floats = _RELATIVE.get(self.scale, 0.0)  # of the padded image, in the unit of the file
@@ -186,43 +179,37 @@ class Convention:
 
 
 def parse_convention(name: str, own: Convention | None = None) -> Convention:
-    """Parse the name of a box convention.
+    """Parse the name of a box convention: comma-separated words in any order, such as "xywh,unit".
 
-    Args:
-        name: comma-separated words in any order, such as "xywh,unit".
-        own: convention that the file states; its layout and scale apply if ``name`` has no word for them.
-
-    Raises OptionError for an unknown word, two words for the same field, or pixel indices with width and height.
+    Layout and scale of ``own``, which the file states, apply if ``name`` has no word for them. Raises OptionError for
+    an unknown word, two words for the same field, or pixel indices with width and height.
     """
     words: dict[str, list[str]] = {"layout": [], "scale": [], "picture": [], "order": []}
     for word in (word.strip().lower() for word in name.split(",")):
         words[_part_of_name(word)].append(word)
+    shown = f"box convention {quote(name)}"
     if any(len(each) > 1 for each in words.values()):
-        raise OptionError(
-            f"box convention {quote(name)}: must have at most one layout and one scale, as in thousand,yxyx"
-        )
+        raise OptionError(f"{shown}: must have at most one layout and one scale, as in thousand,yxyx")
     default = {"layout": own.layout, "scale": own.scale} if own else {}
-    convention = Convention(**default | {part: each[0] for part, each in words.items() if each})
-    if convention.scale in _COORDINATES and convention.layout in ("xywh", "cxcywh"):
-        raise OptionError(
-            f"box convention {quote(name)}: {convention.scale} and {convention.layout} are mutually exclusive, because "
-            "pixel indices have corners and no width"
-        )
-    return convention
+    found = Convention(**default | {part: each[0] for part, each in words.items() if each})
+    if found.scale in _COORDINATES and found.layout in ("xywh", "cxcywh"):
+        why = "because pixel indices have corners and no width"
+        raise OptionError(f"{shown}: {found.scale} and {found.layout} are mutually exclusive, {why}")
+    return found
 
 
 def _part_of_name(word: str) -> str:
     for kind, names in (("layout", LAYOUTS), ("picture", PICTURES), ("order", ORDERS)):
         if word in names:
             return kind
+    if is_resizing(word) or (word in SCALES and word not in RESIZINGS):
+        return "scale"
     if word.startswith(("normali", "relative")):
         known = "unit (0 to 1), hundred (0 to 100) or thousand (0 to 1000)"
         raise OptionError(f"box convention {quote(word)}: the range of the coordinates is missing: use {known}")
-    if not is_resizing(word) and (word not in SCALES or word in RESIZINGS):
-        if word in _SUGGESTIONS:
-            raise OptionError(f"unknown box convention {quote(word)} (did you mean {_SUGGESTIONS[word]}?)")
-        raise unknown_name("box convention", word, [*LAYOUTS, *SCALES, *PICTURES, *ORDERS])
-    return "scale"
+    if word in _SUGGESTIONS:
+        raise OptionError(f"unknown box convention {quote(word)} (did you mean {_SUGGESTIONS[word]}?)")
+    raise unknown_name("box convention", word, [*LAYOUTS, *SCALES, *PICTURES, *ORDERS])
 
 
 def are_valid(boxes: Floats, coordinates: Coordinates) -> NDArray[np.bool_]:
@@ -256,13 +243,10 @@ _FROM_CORNERS: dict[str, Callable[[Floats], Floats]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conventions:
-    """Box conventions of n triplets.
+    """Box conventions of n triplets: distinct ``kinds`` with one coordinate system, and the (n,) ``index`` into them.
 
-    Attributes:
-        kinds: distinct conventions, at least one; all convert to the same coordinate system.
-        index: (n,) index into ``kinds`` of each triplet; None if all triplets have the first convention.
-        stated: whether the file or its format states conventions. A name given by the user then overrides only the
-            parts (layout, scale, ...) that it contains.
+    ``index`` is None if all have the first convention. If the file or its format has ``stated`` conventions, a name
+    given by the user overrides only the parts (layout, scale, ...) that it contains.
     """
 
     kinds: tuple[Convention, ...]
@@ -273,24 +257,19 @@ class Conventions:
     def from_rows(cls, rows: Rows, default: Convention, chosen: str | None) -> Conventions:
         """Return the conventions of the n triplets in ``rows``.
 
-        Args:
-            default: convention of the format, used if the file states no convention.
-            chosen: convention name given by the user, or None. Its words override those in the file. Conventions whose
-                index in ``rows.conventions`` is in ``rows.fixed`` keep their layout and scale.
+        ``default`` is the convention of the format, used if the file states no convention. ``chosen`` is the name given
+        by the user, or None. Its words override those in the file, except layout and scale of ``rows.fixed``.
         """
         if rows.convention is None or not rows.conventions:
-            return cls(
-                (default if chosen is None else parse_convention(chosen, default),), stated=default != Convention()
-            )
+            kind = default if chosen is None else parse_convention(chosen, default)
+            return cls((kind,), stated=default != Convention())
         in_file = [parse_convention(name) for name in rows.conventions]
         for i, kind in enumerate(in_file if chosen is not None else ()):
             in_file[i] = parse_convention(str(chosen), kind)
             if i in rows.fixed:
                 in_file[i] = replace(in_file[i], layout=kind.layout, scale=kind.scale)
-        kinds = list(dict.fromkeys(in_file))
-        if len(kinds) == 1:
-            return cls((kinds[0],), stated=True)
-        return cls(tuple(kinds), np.array([kinds.index(kind) for kind in in_file])[rows.convention], stated=True)
+        kinds, index = number_words(in_file)
+        return cls(tuple(kinds), index[rows.convention] if len(kinds) > 1 else None, stated=True)
 
     @property
     def coordinates(self) -> Coordinates:
@@ -318,11 +297,7 @@ class Conventions:
         return np.full(triplets, needs[0]) if self.index is None else needs[self.index]
 
     def to_pixels(self, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-        """Convert the boxes of triplets to x1, y1, x2, y2 in pixels; return (n, 4) human boxes and (n, 4) object boxes.
-
-        ``human`` and ``target`` are the (n, 4) human and object boxes as in the file, ``sizes`` the (n, 2) image sizes.
-        If the convention of a triplet is "swapped", its two boxes are exchanged.
-        """
+        """Convert (n, 4) human and object boxes, exchanged if "swapped", to pixels, given the (n, 2) image sizes."""
         return self._each(Convention.to_pixels, human, target, sizes)
 
     def from_pixels(self, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:

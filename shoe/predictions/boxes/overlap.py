@@ -20,14 +20,7 @@ _TINY = np.finfo(np.float64).tiny
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
-    """The n distinct boxes of some images.
-
-    Attributes:
-        image: (n,) image index of each box.
-        kind: (n,) ``PERSON`` for human boxes of triplets, ``OBJECT`` for object boxes.
-        numbers: (n, 4) coordinates.
-        rows: (n,) index of the first triplet that has the box.
-    """
+    """The n distinct boxes of images: (n,) image index, ``PERSON`` or ``OBJECT``, and first triplet with the box."""
 
     image: Indices
     kind: Indices
@@ -37,16 +30,12 @@ class Boxes:
     @classmethod
     def distinct(cls, image: Indices | Ints, human: Floats, target: Floats) -> Boxes:
         """Return the distinct boxes of n triplets with (n,) image indices, (n, 4) human boxes, (n, 4) object boxes."""
-        firsts = []
-        for boxes in (human, target):
-            first = first_equal(as_bits(image, boxes))
-            firsts.append(np.flatnonzero(first == np.arange(len(first))))
-        return cls(
-            image=np.concatenate([image[rows] for rows in firsts]).astype(np.int64),
-            kind=np.repeat([PERSON, OBJECT], [len(rows) for rows in firsts]),
-            numbers=np.concatenate([boxes[rows] for boxes, rows in zip((human, target), firsts, strict=True)]),
-            rows=np.concatenate(firsts),
-        )
+        every = np.arange(len(image))
+        firsts = [np.flatnonzero(first_equal(as_bits(image, boxes)) == every) for boxes in (human, target)]
+        rows = np.concatenate(firsts)
+        kind = np.repeat([PERSON, OBJECT], [len(each) for each in firsts])
+        numbers = np.concatenate([boxes[each] for boxes, each in zip((human, target), firsts, strict=True)])
+        return cls(image[rows].astype(np.int64), kind, numbers, rows)
 
     def select(self, mask: Mask) -> Boxes:
         """Return the boxes for which the (n,) mask is True."""
@@ -54,10 +43,7 @@ class Boxes:
 
 
 class AnnotatedBoxes:
-    """Annotated boxes of the ground-truth images with the indices ``images``.
-
-    ``layout`` is the layout, such as "xyxy", under which the four numbers of a ground-truth box are read.
-    """
+    """Annotated boxes of the ground-truth images with the indices ``images``, read under the layout ``layout``."""
 
     def __init__(self, truth: Interactions, images: Ints, layout: str = "xyxy") -> None:
         owner, row = expand(truth.offsets[images], np.diff(truth.offsets)[images])
@@ -75,30 +61,28 @@ class AnnotatedBoxes:
     def best(self, image: Indices, kind: Indices, boxes: Floats) -> Floats:
         """Return the (c, n) best IoU of n boxes with annotated boxes of their image and kind, under c box conventions.
 
-        Args:
-            image: (n,) index of each box's image among those of ``self``. It must have annotated boxes of the kind.
-            kind: (n,) ``PERSON`` for human boxes, ``OBJECT`` for object boxes.
-            boxes: (4, c, n) x1, y1, x2, y2 of each box under each convention.
+        ``image`` is the (n,) index of each box's image among those of ``self``, which must have annotated boxes of the
+        (n,) ``kind``; ``boxes`` are the (4, c, n) x1, y1, x2, y2 of each box under each convention.
         """
-        group = 2 * image + kind
-        count = self._count[group]
-        owner, annotated = expand(self._first[group], count)
-        overlap = _overlap(boxes, self._corners[:, annotated], owner)
+        count, _, _, overlap = self._candidates(image, kind, boxes)
         return np.asarray(np.maximum.reduceat(overlap, np.cumsum(count) - count, axis=1))
 
     def nearest(self, image: Indices, kind: Indices, boxes: Floats) -> Floats:
         """Return the (n, 4) annotated boxes of the image and kind with the highest IoU with the (4, 1, n) ``boxes``."""
+        count, annotated, owner, overlap = self._candidates(image, kind, boxes)
+        return np.asarray(self._corners[:, annotated[np.lexsort((overlap[0], owner))[np.cumsum(count) - 1]]].T)
+
+    def _candidates(self, image: Indices, kind: Indices, boxes: Floats) -> tuple[Indices, Indices, Indices, Floats]:
         group = 2 * image + kind
-        owner, annotated = expand(self._first[group], self._count[group])
-        order = np.lexsort((_overlap(boxes, self._corners[:, annotated], owner)[0], owner))
-        return np.asarray(self._corners[:, annotated[order[np.cumsum(self._count[group]) - 1]]].T)
+        count = self._count[group]
+        owner, annotated = expand(self._first[group], count)
+        return count, annotated, owner, _overlap(boxes, self._corners[:, annotated], owner)
 
 
 def stretched_boxes(predictions: Interactions, truth: Interactions, images: Ints, sizes: Floats) -> list[str]:
     """Return report lines if many more predicted than annotated boxes cover both boxes of a pair, or the whole image.
 
-    ``images`` are the (m,) indices in ``truth`` of the m images of ``predictions``, ``sizes`` their (m, 2) widths and
-    heights. Returns [] for fewer than 16 images.
+    ``images`` are the (m,) indices in ``truth`` of the m predicted images, and ``sizes`` their (m, 2) sizes.
     """
     if len(images) < _FEWEST:
         return []
@@ -125,10 +109,9 @@ def _stretched(table: Interactions, sizes: Floats) -> dict[tuple[str, str], floa
 
 
 def _overlap(boxes: Floats, truth: Floats, owner: Indices) -> Floats:
-    """Return the (c, p) IoU of p box pairs, with predicted boxes under c conventions; 0 for boxes without area.
+    """Return the (c, p) IoU of the (4, p) annotated boxes ``truth`` with the predicted boxes of index ``owner``.
 
-    ``boxes`` are the (4, c, n) corners of n predicted boxes, ``truth`` the (4, p) corners of the annotated boxes, and
-    ``owner`` (p,) the index of the predicted box that each annotated box is compared with.
+    ``boxes`` are the (4, c, n) corners of n predicted boxes under c conventions. The IoU of boxes without area is 0.
     """
     areas = (boxes[2] - boxes[0]) * (boxes[3] - boxes[1])
     x1, y1, x2, y2 = (corner.take(owner, axis=1) for corner in boxes)

@@ -17,8 +17,7 @@ from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write
 from shoe.core.io.json import Box, Number, Whole, describe_value, explain_error
-from shoe.predictions.numbering import INTERACTIONS, labels_of_ids
-from shoe.predictions.record_fields import hoi_classes_of, image_names
+from shoe.predictions.numbering import INTERACTIONS, hoi_classes_of, labels_of_ids
 from shoe.predictions.source import Source
 
 _TRIPLET = Meta(extra={"item": "triplet"})
@@ -41,17 +40,17 @@ def is_hoidet(source: Source) -> bool:
 def read_hoidet(source: Source) -> Rows:
     """Read predictions of HOIDet. Raises InputError naming the image and field that break the format."""
     records, path = source.typed(_Image), source.path
-    images = image_names(source, (record.image_id for record in records), "image_id")
+    images = source.image_names((record.image_id for record in records), "image_id")
     parts = ("h_idx", "o_idx", "hoi_score", "hoi_class")
-    lists = {part: [getattr(record, part) for record in records] for part in parts}
-    lengths = np.array([list(map(len, values)) for values in lists.values()], np.int64)
+    lists = [[getattr(record, part) for record in records] for part in parts]
+    lengths = np.array([list(map(len, values)) for values in lists], np.int64)
     if (lengths != lengths[0]).any():
         field, image = np.argwhere(lengths != lengths[0])[0]
         place, found = f"image {quote(images[image])}", f"{lengths[field, image]} values"
         expected = f"{lengths[0, image]}, one per triplet"
         raise InputError(path, record=place, field=parts[field], found=found, expected=expected)
-    columns = {name: np.array(list(chain.from_iterable(values)), np.float64) for name, values in lists.items()}
-    human, target, hoi = (columns[part].astype(np.int64) for part in ("h_idx", "o_idx", "hoi_class"))
+    columns = [np.array(list(chain.from_iterable(values)), np.float64) for values in lists]
+    human, target, hoi = (columns[i].astype(np.int64) for i in (0, 1, 3))
     place_of = (images, np.repeat(np.arange(len(records)), lengths[0]))
     counts = np.array([len(record.boxes) for record in records], np.int64)
     check_boxes(path, place_of, "h_idx", human, counts)
@@ -60,10 +59,7 @@ def read_hoidet(source: Source) -> Rows:
     corners = np.array(list(chain.from_iterable(record.boxes for record in records)), np.float64).reshape(-1, 4)
     first = (np.cumsum(counts) - counts)[place_of[1]]
     boxes = np.hstack([corners[first + human], corners[first + target]])
-    return rows_of_classes(source, images, place_of[1], hoi, boxes, columns["hoi_score"])
-
-
-_FEWEST = 16  # rows, to tell scores from coordinates
+    return rows_of_classes(source, images, place_of[1], hoi, boxes, columns[2])
 
 
 def rows_of_classes(
@@ -71,24 +67,20 @@ def rows_of_classes(
 ) -> Rows:
     """Return n triplets as rows, given (n,) image index, class index and score, and (n, 8) human and object boxes.
 
-    Raises InputError if one box coordinate is a fraction in all rows, as scores are, but the scores are not.
+    Raises InputError if in 16 or more rows one coordinate is a fraction, as scores are, but the scores are not.
     """
-    fractions = (
-        (abs(boxes - 0.5) <= 0.5).all(0) & ((boxes != np.trunc(boxes)).mean(0) > 0.5) if len(boxes) >= _FEWEST else []
-    )
-    if np.count_nonzero(fractions) == 1 and (abs(score - 0.5) > 0.5).mean() > 0.5:
-        number = int(np.argmax(fractions))
-        field = f"{'object' if number > 3 else 'human'} box, number {number % 4 + 1}"
+    fractions = (abs(boxes - 0.5) <= 0.5).all(axis=0) & ((boxes != np.trunc(boxes)).sum(axis=0) > len(boxes) / 2)
+    if len(boxes) >= 16 and fractions.sum() == 1 and (abs(score - 0.5) > 0.5).mean() > 0.5:
+        box, number = divmod(int(np.argmax(fractions)), 4)
+        field = f"{('human', 'object')[box]} box, number {number + 1}"
+        found = "fractions from 0 to 1, but scores that are no fractions"
         hint = "perhaps the score is at another place in the rows of the file"
-        raise InputError(source.path, field=field, found="fractions from 0 to 1, but scores that are no fractions",
-                         expected="a coordinate like the others", hint=hint)  # fmt: skip
+        raise InputError(source.path, field=field, found=found, expected="a coordinate like the others", hint=hint)
     words = source.benchmark.classes.columns_of(hoi)
     return Rows(images=images, image=image, human_boxes=boxes[:, :4], object_boxes=boxes[:, 4:], **words, score=score)
 
 
 # mllms-zs-hoi: JSON with a list of triplets per image name without ".jpg"; HOI classes count from 1.
-
-
 class _Item(Struct, gc=False, forbid_unknown_fields=True):
     hoi_id: Whole
     sub_bbox: Box
@@ -100,17 +92,21 @@ _Items = Annotated[list[_Item], Meta(extra={"item": "triplet", "expected": "a li
 
 
 def is_mllms(source: Source) -> bool:
-    """Return whether a file has a list of triplets per image, and its first triplet has a ``hoi_id``.
-
-    A file without triplets is recognised by image names without ".jpg".
-    """
-    document = source.document if source.kind == "document" and not source.is_list else None
-    if not isinstance(document, dict) or not document or not all(isinstance(v, list) for v in document.values()):
-        return False
-    first = next((items[0] for items in document.values() if items), None)
-    if first is None:  # no predictions: only the image names can identify the format
-        return all(isinstance(name, str) and source.benchmark.image_name(name or ".") != name for name in document)
+    """Return whether a file has a list of triplets per image, and its first triplet has a ``hoi_id``."""
+    lists = _lists_by_image(source)
+    first = next((items[0] for items in lists.values() if items), None)
+    if first is None:  # no predictions: only image names without ".jpg" can identify the format
+        is_name = [isinstance(name, str) and source.benchmark.image_name(name or ".") != name for name in lists]
+        return bool(is_name) and all(is_name)
     return isinstance(first, dict) and "hoi_id" in first
+
+
+def _lists_by_image(source: Source) -> dict[Any, list[Any]]:
+    """Return the document of a file if it is an object of lists; else {}."""
+    document = source.document if source.kind == "document" and not source.is_list else None
+    if isinstance(document, dict) and all(isinstance(items, list) for items in document.values()):
+        return document
+    return {}
 
 
 def read_mllms(source: Source) -> Rows:
@@ -139,11 +135,7 @@ def read_mllms(source: Source) -> Rows:
 
 
 def write_mllms(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write predictions in the format of mllms-zs-hoi.
-
-    The format stores image names without ".jpg". Raises InputError for a triplet that is no HOI class, and for an image
-    name that readers could not restore.
-    """
+    """Write mllms-zs-hoi's format; InputError for a triplet that is no class, or a name not restored by ".jpg"."""
     hoi = (hoi_classes_of(table, benchmark.classes, path, "mllms") + 1).tolist()
     humans, objects, scores = table.human_boxes.tolist(), table.object_boxes.tolist(), table.score.tolist()
     document: dict[str, list[dict[str, Any]]] = {}
@@ -160,10 +152,7 @@ def write_mllms(table: Interactions, path: str | Path, benchmark: Benchmark) -> 
 
 # THID and INP-CC: HOI classes count from 0. ``preds.pkl`` has parallel lists of scores, box pairs and image numbers per
 # class. "thid-images" is the input of the evaluators: ``{image: [[class, score, 4 human and 4 object coordinates]]}``.
-
-_PARTS = ("keys", "scores", "boxes")
-_NUMBERS = 10
-_LARGEST_ID = 1 << 31
+_PARTS, _NUMBERS, _LARGEST_ID = ("keys", "scores", "boxes"), 10, 1 << 31
 _ROW = Meta(extra={"item": "row"})
 _BOXES = Annotated[
     tuple[float, float, float, float, float, float, float, float],
@@ -195,46 +184,38 @@ def read_thid(source: Source) -> Rows:
     for name, part in parts.items():
         if not isinstance(part, dict):
             raise InputError(path, field=name, found=describe_value(part), expected="an object with one list per class")
-    names: list[str | int] = []
-    scores: list[float] = []
-    boxes: list[tuple[float, ...]] = []
-    hoi: list[int] = []
     keys = list(dict.fromkeys(key for part in parts.values() for key in part))
     ids = np.array([_class_id(source, key) for key in keys], np.int64)
-    known = _classes_of(source, ids, "keys", lambda i: f"class {quote(keys[i])}").tolist()
-    for key, number in zip(keys, known, strict=True):
+    hoi = _classes_of(source, ids, "keys", lambda i: f"class {quote(keys[i])}")
+    classes: list[_Class] = []
+    for key in keys:
         lists = {name: part[key] for name, part in parts.items() if key in part}
         place = f"class {quote(key)}"
         try:
-            rows = msgspec.convert(lists, _Class)
+            classes.append(rows := msgspec.convert(lists, _Class))
         except msgspec.ValidationError as error:
             raise explain_error(path, error, lists, _Class, record=place) from None
         if len({len(rows.keys), len(rows.scores), len(rows.boxes)}) != 1:
             found = f"{len(rows.keys)} keys, {len(rows.scores)} scores, {len(rows.boxes)} boxes"
             raise InputError(path, record=place, found=found, expected="lists of equal length")
-        names += rows.keys
-        scores += rows.scores
-        boxes += rows.boxes
-        hoi += [number] * len(rows.keys)
-    image_of = image_names(source, names, "keys", lambda _: None)
+    names, scores, boxes = (list(chain.from_iterable(getattr(rows, part) for rows in classes)) for part in _PARTS)
+    image_of = source.image_names(names, "keys", lambda _: None)
     index = {name: i for i, name in enumerate(sorted(set(image_of)))}
     image, corners = np.array([index[name] for name in image_of], np.int64), np.array(boxes, np.float64).reshape(-1, 8)
-    return rows_of_classes(source, list(index), image, np.array(hoi, np.int64), corners, np.array(scores, np.float64))
+    hoi = np.repeat(hoi, [len(rows.keys) for rows in classes])
+    return rows_of_classes(source, list(index), image, hoi, corners, np.array(scores, np.float64))
 
 
 def is_thid_images(source: Source) -> bool:
     """Return whether a file is {image: list of rows} (input of THID's evaluator), with ten values in its first row."""
-    document = source.document if source.kind == "document" and not source.is_list else None
-    if not isinstance(document, dict) or not all(isinstance(rows, list) for rows in document.values()):
-        return False
-    first = next((rows[0] for rows in document.values() if rows), None)
+    first = next((rows[0] for rows in _lists_by_image(source).values() if rows), None)
     return isinstance(first, list) and len(first) == _NUMBERS
 
 
 def read_thid_images(source: Source) -> Rows:
     """Read the input of THID's evaluator: per image, rows of class, score and two boxes; InputError if invalid."""
     path, document = source.path, source.document
-    images = image_names(source, document, "image", lambda _: None)
+    images = source.image_names(document, "image", lambda _: None)
     listed = []
     for name, rows in zip(images, document.values(), strict=True):
         try:

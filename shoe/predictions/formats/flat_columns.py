@@ -1,10 +1,9 @@
 """Flat columns: one row per triplet, as CSV, JSON Lines or Parquet.
 
-Columns are image, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2, verb and object. Names of the same meaning are read too, such
-as file_name, person_xmin, action and object_class. Optional columns are score (or a name in ``SCORE_NAMES``), and width
-and height of the image; their values may be missing in a row (no key, null, or an empty field). Rows with a no in a
-yes/no column such as "present" are left out. Other columns are ignored, and the notes list them. An image without
-triplets has one row with only the image (and its size).
+Columns are image, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2, verb and object, or names of the same meaning, such as
+person_xmin. Optional columns are score (or a name in ``SCORE_NAMES``), and width and height of the image; their values
+may be missing in a row. Rows with a no in a yes/no column such as "present" are left out. The notes list other columns.
+An image without triplets has one row with only the image (and its size).
 """
 
 import csv
@@ -18,7 +17,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from shoe.benchmarks.base import Benchmark
 from shoe.core.arrays import Floats, Indices, Mask, number_words
@@ -27,7 +25,6 @@ from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write, write_text
 from shoe.core.io.json import ImageName, Number, NumberOrText, describe_value, explain_error
 from shoe.predictions.field_names import SCORE_NAMES, is_denied, judges, meaning_of_kind, only_judges, superseded
-from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
 
 _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
@@ -55,11 +52,6 @@ def is_flat_lines(source: Source) -> bool:
     if any(isinstance(value, list | dict) or not isinstance(key, str) for key, value in source.first.items()):
         return set(COLUMNS) <= set(source.first)
     return set(COLUMNS) <= set(columns_in(list(source.first))[0])
-
-
-def is_parquet(source: Source) -> bool:
-    """Return whether a file is Parquet."""
-    return source.kind == "parquet"
 
 
 def read_csv(source: Source) -> Rows:
@@ -145,7 +137,6 @@ def read_parquet(source: Source) -> Rows:
 
 def _pyarrow() -> Any:
     try:
-        import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError("Parquet", "parquet") from None
@@ -184,9 +175,8 @@ def write_parquet(table: Interactions, path: str | Path, benchmark: Benchmark) -
 def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
     """Return {column: its name in the file} for the names ``given``, and the layout of boxes ("xyxy", "xywh", ...).
 
-    Names are compared without case. If a column is missing, names with the same meaning are accepted, such as
-    "person_xmin" for a corner, "file_name" for the image, "action" for the verb, "object_class" for the object. Such
-    names are not accepted in a table with labels of the human box, because it may list relations between things.
+    Names are compared without case. If a column is missing, names with the same meaning are accepted, except in a table
+    with labels of the human box, because it may list relations between things.
 
     >>> columns_in(["img", "verb", "noun"])[0], columns_in(["image", "verb", "objct"])[0]
     ({'verb': 'verb', 'image': 'img', 'object': 'noun'}, {'image': 'image', 'verb': 'verb'})
@@ -231,20 +221,18 @@ def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
 
 def _column_names(source: Source, given: Sequence[str]) -> tuple[dict[str, str], str]:
     names, layout = columns_in(given)
-    for name in names.values():
-        count = [each.lower() for each in given].count(name.lower())
-        if count > 1:
+    for name in map(str.lower, names.values()):
+        if (count := [each.lower() for each in given].count(name)) > 1:
             found = f"{count} columns of this name"
-            raise InputError(source.path, field=name.lower(), found=found, expected="one column of this name")
+            raise InputError(source.path, field=name, found=found, expected="one column of this name")
     return names, layout
 
 
 def _rows(source: Source, columns: Columns, others: Columns, kind: Any, absent: str | None, layout: str) -> Rows:
     """Return the rows. ``others`` are further columns; ``kind`` is the number type, ``absent`` the missing value."""
-    absent_columns = [name for name in COLUMNS if name not in columns]
-    if absent_columns:
+    if missing := [name for name in COLUMNS if name not in columns]:
         present = ", ".join(map(quote, [*columns, *others][:12]))
-        raise InputError(source.path, field=absent_columns[0], found=f"only columns {present}", expected="this column")
+        raise InputError(source.path, field=missing[0], found=f"only columns {present}", expected="this column")
     if "score" in columns:
         columns["score"] = _without_percent(source, columns["score"])
     count = len(columns["image"])
@@ -325,7 +313,7 @@ def _index_words(
     values = _convert(source, name, values, ImageName if name == "image" else str, rows or range(len(values)))
     words, column = number_words(values)
     if name == "image":  # different values may name one image
-        words = image_names(source, words, name, lambda i: source.record_name(int(np.argmax(column == i))))
+        words = source.image_names(words, name, lambda i: source.record_name(int(np.argmax(column == i))))
     words, merged = number_words(words)
     return words, merged[column]
 
@@ -335,8 +323,7 @@ def _sizes(source: Source, images: Sequence[str], image: Indices, size: Floats) 
     given = np.flatnonzero(~np.isnan(size).any(axis=1) & (size != 0).any(axis=1))
     sizes = np.zeros((len(images), 2))
     sizes[image[given[::-1]]] = size[given[::-1]]  # reversed, so that the first row of an image wins
-    other = given[(sizes[image[given]] != size[given]).any(axis=1)]
-    for row in other[:1].tolist():
+    for row in given[(sizes[image[given]] != size[given]).any(axis=1)].tolist():
         found, first = (f"{width:g} x {height:g}" for width, height in (size[row], sizes[image[row]]))
         found, expected = f"the size {found} of {quote(images[image[row]])}", f"{first} as in an earlier row"
         raise InputError(source.path, record=source.record_name(row), field="width", found=found, expected=expected)
@@ -355,10 +342,10 @@ def _columns(table: Interactions) -> Columns:
         return [padded[row] for row in order] if len(bare) else values
 
     columns: Columns = {
-        "image": _take_words(table.images, image[order]),
+        "image": [table.images[i] for i in image[order].tolist()],
         **dict(zip(_CORNERS, map(in_order, corners), strict=True)),
-        "verb": in_order(_take_words(table.verbs, table.verb)),
-        "object": in_order(_take_words(table.objects, table.object)),
+        "verb": in_order([table.verbs[i] for i in table.verb.tolist()]),
+        "object": in_order([table.objects[i] for i in table.object.tolist()]),
     }
     missing = np.isnan(table.score)
     if not missing.all() or not len(missing):
@@ -366,7 +353,3 @@ def _columns(table: Interactions) -> Columns:
     if (table.sizes > 0).any():
         columns["width"], columns["height"] = table.sizes[image[order]].T.tolist()
     return columns
-
-
-def _take_words(words: Sequence[str], index: NDArray[np.integer]) -> list[str]:
-    return [words[i] for i in index.tolist()]

@@ -1,9 +1,8 @@
 """The official Matlab format: ``all_boxes`` has a cell per class and image, n rows with two boxes and a score.
 
-The format is one file with all classes, or a folder with one file per object (HICO-DET: 80, in COCO's order). Boxes are
-pixel indices from 0; the official script adds 1 to each number. The structure follows HICO-DET's ``eval_one.m``. The
-files do not name the images: if there are as many columns as test images, the columns are the test images in the order
-of the official list.
+The format is one file with all classes, or a folder with one file per object (HICO-DET: 80, in COCO's order), as in
+HICO-DET's ``eval_one.m``. Boxes are pixel indices from 0; the official script adds 1 to each number. The files do not
+name the images: as many columns as test images are the test images in the order of the official list.
 """
 
 import re
@@ -14,30 +13,25 @@ from typing import Any
 import numpy as np
 
 from shoe.benchmarks.base import Benchmark
-from shoe.core.arrays import Floats, Indices, first_true, positions
+from shoe.core.arrays import Floats, first_true, positions
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write, read_bytes
 from shoe.core.io.matlab import CellArray, cell_file, is_matlab, load_matlab, matrix
 from shoe.predictions.formats.class_numbers import rows_of_classes
-from shoe.predictions.numbering import INTERACTIONS, labels_of_ids
-from shoe.predictions.record_fields import hoi_classes_of
+from shoe.predictions.numbering import INTERACTIONS, hoi_classes_of, labels_of_ids
 from shoe.predictions.source import Source
 
 _VARIABLE = "all_boxes"
 _FILE = re.compile(r"detections_(\d\d)\.mat")
 IMAGE_LABELS_VARIABLE = "anno_test"
+# Variables of other files of HICO-DET: what such a file contains, and how to use it.
 _OTHERS = {
-    IMAGE_LABELS_VARIABLE: (
-        "image-level labels, as in anno.mat",
-        "give this file with --image-labels (Python: image_labels=...)",
-    ),
-    "bbox_test": (
-        "annotated boxes, as in anno_bbox.mat",
-        "give this file with --ground-truth (Python: read_ground_truth)",
-    ),
-}
-"""Variables of other files of HICO-DET: what such a file contains, and how to use it."""
+    IMAGE_LABELS_VARIABLE: ("image-level labels, as in anno.mat",
+                            "give this file with --image-labels (Python: image_labels=...)"),
+    "bbox_test": ("annotated boxes, as in anno_bbox.mat",
+                  "give this file with --ground-truth (Python: read_ground_truth)"),
+}  # fmt: skip
 
 
 def is_cells(source: Source) -> bool:
@@ -49,8 +43,12 @@ def is_cells(source: Source) -> bool:
 
 def read_cells(source: Source) -> Rows:
     """Read HICO-DET's official Matlab detections, class by class within an image. InputError for an invalid cell."""
-    every_class = np.arange(len(source.benchmark.classes))
-    files = _files(source.path, source.benchmark) if source.kind == "folder" else [(source.path, every_class)]
+    files = [(source.path, np.arange(len(source.benchmark.classes)))]
+    if source.kind == "folder":  # each file has the classes of one object
+        files = [
+            (source.path / f"detections_{number:02d}.mat", np.flatnonzero(source.benchmark.classes.object == object_))
+            for number, object_ in enumerate(source.benchmark.object_order.tolist(), start=1)
+        ]
     columns = set()
     parts, image, classes = [np.zeros((0, 9))], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for path, rows in files:
@@ -85,14 +83,6 @@ def write_cells(table: Interactions, path: str | Path, benchmark: Benchmark) -> 
     rows = np.column_stack([table.human_boxes, table.object_boxes, table.score])[order]
     with atomic_write(path) as stream:
         stream.writelines(cell_file(_VARIABLE, (len(classes), len(images)), filled, np.split(rows, starts[1:])))
-
-
-def _files(folder: Path, benchmark: Benchmark) -> list[tuple[Path, Indices]]:
-    """Return (path, class indices) for each file of a folder; each file has the classes of one object."""
-    return [
-        (folder / f"detections_{number:02d}.mat", np.flatnonzero(benchmark.classes.object == object_))
-        for number, object_ in enumerate(benchmark.object_order.tolist(), start=1)
-    ]
 
 
 def _cells(path: Path, data: bytes, classes: int) -> list[Any]:
@@ -135,8 +125,8 @@ def _images(source: Source, count: int) -> list[str]:
     if official and count == len(official):
         return official
     if source.sizes is None or len(source.sizes) != count:
-        expected = "as many as the ground truth has images"
-        expected = f"{len(official):,}, the test images, or {expected}" if official else expected
+        of_test = f"{len(official):,}, the test images, or " if official else ""
+        expected = f"{of_test}as many as the ground truth has images"
         raise InputError(source.path, field=_VARIABLE, found=f"{count:,} columns", expected=expected)
     source.notes.add("columns_by_truth", count=count)
     return list(source.sizes)

@@ -27,8 +27,7 @@ from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import read_bytes
 from shoe.core.io.json import Box, BoxOrText, Finite, ImageName, Number, Whole, WholeOrText
 from shoe.core.roles import RolePredictions
-from shoe.predictions.numbering import INTERACTIONS, OBJECTS, VERBS, labels_of_ids, numberings, own_name
-from shoe.predictions.record_fields import image_names, labels_of, optional_column
+from shoe.predictions.numbering import INTERACTIONS, OBJECTS, VERBS, labels_of, labels_of_ids, numberings, own_name
 from shoe.predictions.roles import stated_entries, without_roles
 from shoe.predictions.source import Source, collection_paused, open_source
 
@@ -122,22 +121,15 @@ def read_ppdm(source: Source) -> Rows:
 
 
 def _read_rows(
-    source: Source,
-    record_type: type[_Lists[Any, Any]],
-    object_numbering: str | None = None,
-    first: int = 0,
+    source: Source, record_type: type[_Lists[Any, Any]], object_numbering: str | None = None, first: int = 0
 ) -> Rows:
-    """Return the triplets of all records.
+    """Return the triplets of all records, whose lowest category ID is ``first``.
 
-    Args:
-        record_type: msgspec type of a record.
-        object_numbering: name of the usual numbering of box categories; None if triplets have HOI classes.
-        first: lowest category ID of a triplet, 0 or 1.
+    ``object_numbering`` is the usual numbering of box categories; None if triplets have HOI classes.
     """
     path, dataset, records = source.path, source.benchmark, source.typed(record_type, _LIST)
-    classes = dataset.classes
     image_key = "file_name" if first else "filename"
-    images = image_names(source, (getattr(record, image_key) for record in records), image_key)
+    images = source.image_names((getattr(record, image_key) for record in records), image_key)
     counts = np.fromiter((len(record.predictions) for record in records), np.int64, len(records))
     lengths = np.fromiter((len(record.hoi_prediction) for record in records), np.int64, len(records))
     boxes = list(chain.from_iterable([record.predictions for record in records]))
@@ -148,40 +140,40 @@ def _read_rows(
     if "document" not in vars(source):  # the typed parser kept the last value
         source.refuse_repeated(next((k for k, n in once.items() if source.data.count(b'"%s"' % k.encode()) > n), None))
     corners = np.fromiter(chain.from_iterable([box.bbox for box in boxes]), np.float64, 4 * len(boxes)).reshape(-1, 4)
-    human = np.fromiter([hoi.subject_id for hoi in hois], np.int64, len(hois))
-    target = np.fromiter([hoi.object_id for hoi in hois], np.int64, len(hois))
-    number = np.fromiter([hoi.category_id for hoi in hois], np.int64, len(hois))
+    human, target, number = (
+        np.fromiter([getattr(hoi, key) for hoi in hois], np.int64, len(hois))
+        for key in ("subject_id", "object_id", "category_id")
+    )
     image = np.repeat(np.arange(len(records)), lengths)
-    start = (np.cumsum(counts) - counts)[image]
+    place_of = images, image
+    place = partial(triplet_name, place_of)
     by_person = len(dataset.actions) > 0  # a person may then have an action without an object
-    check_boxes(path, (images, image), "subject_id", human, counts)
-    check_boxes(path, (images, image), "object_id", target, counts, (target < -by_person) | (target >= counts[image]))
+    check_boxes(path, place_of, "subject_id", human, counts)
+    check_boxes(path, place_of, "object_id", target, counts, (target < -by_person) | (target >= counts[image]))
     if len(records) >= _FEWEST and len(human) and min(human.min(), target[target >= 0].min(initial=1)) > 0:
         source.notes.add("box_ids")
-    human += start
-    target = np.where(target < 0, -1, target + start)
-    objects = np.zeros(0, np.int64)
-    if object_numbering is not None:
-        category = np.fromiter([box.category_id for box in boxes], np.int64, len(boxes))
-        no_object = len(dataset.objects) if by_person and not first else None
-        name = partial(box_name, images, counts)
-        objects = labels_of_ids(source, OBJECTS, category, object_numbering, "category_id", name, no_object)
-
-    place = partial(triplet_name, (images, image))
+    start = (np.cumsum(counts) - counts)[image]
+    human, target = human + start, np.where(target < 0, -1, target + start)
 
     def label_of(part: str, first_id: int = first) -> Indices:
         return labels_of_ids(source, part, number, f"{dataset.name}-{first_id}", "category_id", place)
 
     def scores() -> Floats | None:
-        return optional_column(source, "score", [hoi.score for hoi in hois], place)
+        return source.optional_column("score", [hoi.score for hoi in hois], place)
 
-    if by_person and object_numbering is not None:
-        return _person_rows(source, (images, image), corners, human, target, objects, label_of(VERBS, 0), scores())
     if object_numbering is None:
-        words = classes.columns_of(label_of(INTERACTIONS))
+        words = dataset.classes.columns_of(label_of(INTERACTIONS))
+        if len(records) >= _FEWEST and number.max(initial=-1) in range(most := len(dataset.classes.verbs)):
+            source.notes.add("verbs_as_classes", count=most)
     else:
-        verb = label_of(VERBS)
-        words = {"verbs": classes.verbs, "objects": classes.objects, "verb": verb, "object": objects[target]}
+        category = np.fromiter([box.category_id for box in boxes], np.int64, len(boxes))
+        no_object = len(dataset.objects) if by_person and not first else None
+        name = partial(box_name, images, counts)
+        objects = labels_of_ids(source, OBJECTS, category, object_numbering, "category_id", name, no_object)
+        if by_person:
+            return _person_rows(source, place_of, corners, human, target, objects, label_of(VERBS, 0), scores())
+        verbs, known = dataset.classes.verbs, dataset.classes.objects
+        words = {"verbs": verbs, "objects": known, "verb": label_of(VERBS), "object": objects[target]}
     return Rows(
         images=images,
         image=image,
@@ -204,16 +196,9 @@ def _person_rows(
 ) -> Rows:
     """Return the rows of n triplets of a benchmark that is scored by person (V-COCO).
 
-    Triplets without an object are only in ``Rows.detected``.
-
-    Args:
-        place: image names, and the (n,) image index of each triplet.
-        corners: (b, 4) boxes.
-        human: (n,) index of the human box.
-        target: (n,) index of the object box; -1 for none.
-        objects: (b,) object index of each box; the number of objects means "no object".
-        number: (n,) index into ``Actions.by_verb_id`` (QPIC: 29 IDs).
-        score: (n,) scores; None if the file has none.
+    Triplets without an object are only in ``Rows.detected``. ``place`` are the image names and the (n,) image index of
+    each triplet; ``corners`` and ``objects`` the boxes and their objects (the number of objects means "no object");
+    ``human`` and ``target`` the (n,) box indices, -1 for none; ``number`` the (n,) indices into ``Actions.by_verb_id``.
     """
     bench, (images, image) = source.benchmark, place
     actions = bench.actions
@@ -259,11 +244,9 @@ def read_action_scores(
 ) -> Floats | None:
     """Read the field ``action_score`` of each triplet in a file of QPIC, CDN, GEN-VLKT or PPDM.
 
-    ``action_score`` is the score of the verb *given the boxes*, without detection scores. Returns (n,) scores
-    in the row order of ``read_predictions``; None for another format or a file without such scores. ``kept`` is
-    :attr:`shoe.ReadNotes.kept` of the file, the mask of rows to return; a mask of another length is ignored.
-
-    Raises InputError if some triplets have no score, or a score is not finite.
+    ``action_score`` is the score of the verb *given the boxes*, without detection scores. Returns (n,) scores in the
+    row order of ``read_predictions``; None for another format or a file without such scores. ``kept`` is
+    :attr:`shoe.ReadNotes.kept` of the file, the mask of rows to return. Raises InputError if only some have a score.
     """
     if Path(path).is_dir() or b"action_score" not in read_bytes(path):
         return None
@@ -279,7 +262,7 @@ def read_action_scores(
             name = source.record_name(int(image[row]), source.records_within(_LIST)[image[row]])
             return f"{name}: triplet {row - int(np.searchsorted(image, image[row])) + 1}"
 
-        scores = optional_column(source, "action_score", values, place)
+        scores = source.optional_column("action_score", values, place)
         return scores if scores is None or kept is None or len(kept) != len(scores) else scores[kept]
 
 

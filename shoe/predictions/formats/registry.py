@@ -33,10 +33,7 @@ class Format:
     """One format of prediction files.
 
     Attributes:
-        description: one line for users.
-        kinds: kinds of files that can have this format, such as "document" (JSON, pickle) and "text".
-        fits: callback that returns whether an opened file has this format.
-        read: callback that returns the rows of an opened file.
+        kinds, fits: kinds of files that can have this format, and a callback that returns whether a file has it.
         write: callback that writes predictions; None if the format can only be read.
         suffix: file name suffix that selects this format for writing, if any.
         boxes: name of the default box convention.
@@ -87,8 +84,8 @@ FORMATS = {
                flat_columns.write_csv, ".csv"),
         Format("vlm", "text of vision-language models, and JSON of any other layout", ("document", "text"),
                _vlm("is_vlm"), _vlm("read_vlm"), _vlm("write_vlm")),
-        Format("parquet", "flat columns as Parquet", ("parquet",), flat_columns.is_parquet, flat_columns.read_parquet,
-               flat_columns.write_parquet, ".parquet"),
+        Format("parquet", "flat columns as Parquet", ("parquet",), lambda source: source.kind == "parquet",
+               flat_columns.read_parquet, flat_columns.write_parquet, ".parquet"),
         Format("mat", "official Matlab cells: one file, or a folder (UPT, PViC)", ("matlab", "folder"),
                matlab_cells.is_cells, matlab_cells.read_cells, matlab_cells.write_cells, ".mat", "pixels-0", "all"),
     )
@@ -96,18 +93,15 @@ FORMATS = {
 NATIVE = "native"
 _WRITTEN = sorted([NATIVE, *(known.name for known in FORMATS.values() if known.write is not None)])
 
-_WORD = re.compile(r"[\w-]+")
 _SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}
 _VLM = ("image", "human_box", "object_box")
-_MIN_SIMILARITY = 0.75
-_MOST_SHOWN = 8
-_LOOKED_AT = 100
+_MIN_SIMILARITY, _MOST_SHOWN, _LOOKED_AT = 0.75, 8, 100
 
 
 def format_named(name: str) -> Format:
     """Return a format by name. Raises OptionError for an unknown name."""
     if name not in FORMATS:
-        known = [each for each in FORMATS.values() if name.lower() in _WORD.findall(each.description.lower())]
+        known = [each for each in FORMATS.values() if name.lower() in re.findall(r"[\w-]+", each.description.lower())]
         if known and not closest_names(name.lower(), FORMATS):
             described = " or ".join(f"{each.name} ({each.description})" for each in known)
             raise OptionError(f"unknown format {quote(name)}; did you mean {described}?")
@@ -133,9 +127,7 @@ def format_of_name(path: Path) -> str:
 
 def zero_based(table: Interactions) -> Interactions:
     """Return the table with 1 subtracted from pixel indices that count from 1; other boxes are unchanged."""
-    ones = (table.triplet_coordinates == Coordinates.PIXELS_1).astype(np.float64).reshape(-1, 1)
-    if not ones.any():
-        return table
+    ones = (table.triplet_coordinates == Coordinates.PIXELS_1).astype(np.float64)[:, None]
     return replace(table, human_boxes=table.human_boxes - ones, object_boxes=table.object_boxes - ones)
 
 
@@ -159,10 +151,8 @@ def recognise(source: Source) -> Format:
         raise InputError(source.path, found=found, expected=expected, hint=hint)
     if source.kind != "text":
         raise InputError(source.path, found=f"a {source.kind} without official detections", expected=expected)
-    raise (
-        _imageless_error(source)
-        or _table_error(source)
-        or InputError(source.path, found=describe_content(source.data), expected=expected, hint=_ROWS_HINT)
+    raise _table_error(source) or InputError(
+        source.path, found=describe_content(source.data), expected=expected, hint=_ROWS_HINT
     )
 
 
@@ -205,8 +195,11 @@ def refuse_others(source: Source, expected: str) -> None:
             found, hint = found if expected == "predictions" else None, SWAPPED_HINT
     elif PROBLEMS.match(source.data):
         found, hint = BONGARD, "use `shoe bongard score` to score predictions on them"
+    elif source.kind == "npz" and source.members and "header.npy" not in source.members:
+        names = ", ".join(quote(name.removesuffix(".npy")) for name in source.members[:_MOST_SHOWN])
+        found, hint = f"the arrays {names}, not a native table", _ROWS_HINT if expected == "predictions" else None
     else:
-        found, hint = next(filter(None, (unread(source) for unread in _UNREAD)), (None, None))
+        found, hint = next(((what, hint) for what, hint, fits in _UNREAD if fits(source)), (None, None))
         hint = hint if expected == "predictions" else None
     if found:
         raise InputError(source.path, found=found, expected=expected, hint=hint)
@@ -229,27 +222,18 @@ def _is_coco(source: Source) -> bool:
     return source.first.keys() >= _COCO and b'"category_id"' in source.data  # else it may have words
 
 
-def _arrays(source: Source) -> tuple[str, str] | None:
-    if source.kind != "npz" or not source.members or "header.npy" in source.members:
-        return None
-    names = ", ".join(quote(name.removesuffix(".npy")) for name in source.members[:_MOST_SHOWN])
-    return f"the arrays {names}, not a native table", _ROWS_HINT
-
-
-# Files that are recognised but not read: each callback returns what was found and a hint, or None for other files.
-_UNREAD: tuple[Callable[[Source], tuple[str, str | None] | None], ...] = (
-    _arrays,
-    lambda source: ("COCO's layout with scores", f"labels are needed, not class IDs: {_ROWS_HINT}")
-    if _is_coco(source) and b'"score"' in source.data else None,
-    lambda source: ("COCO's layout without categories", _ROWS_HINT)
-    if _is_coco(source) and "categories" not in source.first else None,
-    lambda source: ("an HDF5 file", _ROWS_HINT) if source.data.startswith(b"\x89HDF") else None,
-    lambda source: ("an empty object: {}", "a file without predictions is []") if source.head == [{}] else None,
-    lambda source: ("RLIP's results by image", _LABELS_HINT) if _entry(source).keys() >= _RLIP else None,
-    lambda source: ("relations with class IDs: rel_annotations", _LABELS_HINT)
-    if "rel_annotations" in _entry(source) else None,
-    lambda source: ("object detections (boxes, labels, scores) without interactions", None)
-    if _entry(source).keys() >= _DETECTIONS and "pairing" not in _entry(source) else None,
+# Files that are recognised but not read: what was found, a hint, and a callback that returns whether a file fits.
+_UNREAD: tuple[tuple[str, str | None, Callable[[Source], bool]], ...] = (
+    ("COCO's layout with scores", f"labels are needed, not class IDs: {_ROWS_HINT}",
+     lambda source: _is_coco(source) and b'"score"' in source.data),
+    ("COCO's layout without categories", _ROWS_HINT,
+     lambda source: _is_coco(source) and "categories" not in source.first),
+    ("an HDF5 file", _ROWS_HINT, lambda source: source.data.startswith(b"\x89HDF")),
+    ("an empty object: {}", "a file without predictions is []", lambda source: source.head == [{}]),
+    ("RLIP's results by image", _LABELS_HINT, lambda source: _entry(source).keys() >= _RLIP),
+    ("relations with class IDs: rel_annotations", _LABELS_HINT, lambda source: "rel_annotations" in _entry(source)),
+    ("object detections (boxes, labels, scores) without interactions", None,
+     lambda source: _entry(source).keys() >= _DETECTIONS and "pairing" not in _entry(source)),
 )  # fmt: skip
 
 
@@ -258,17 +242,6 @@ def _image_hint(keys: Mapping[str, object]) -> str | None:
     if not any(key in ANSWERS or key == "interactions" for key in keys) or image_of(dict(keys)) is not None:
         return None
     return "each answer needs the key or column 'image' with the file name of its image"
-
-
-def _imageless_error(source: Source) -> InputError | None:
-    """Return the error for a table of answers without a column for images; None for other text."""
-    first = _first_line(source)
-    names = _cells(first, "\t" if "\t" in first else ",")
-    hint = _image_hint(dict.fromkeys(names)) if len(names) > 1 else None
-    if hint is None:
-        return None
-    found = f"the columns {', '.join(map(quote, names[:_MOST_SHOWN]))}"
-    return InputError(source.path, record="line 1", found=found, expected="predictions", hint=hint)
 
 
 def suggest_names(source: Source, known: Sequence[str]) -> str | None:
@@ -284,13 +257,12 @@ def _keys_hint(keys: Sequence[object]) -> str | None:
     missing = [column for column in COLUMNS if column not in names]
     if 2 * len(missing) <= len(COLUMNS):
         return f"jsonl needs {', '.join(COLUMNS)}; not found: {', '.join(missing)}"
-    if suggestion := _suggestion([name for name in names if role(name) is None], [*STANDARD_KEYS, *COLUMNS]):
+    roles = {name: role(name) for name in names}
+    if suggestion := _suggestion([name for name in names if roles[name] is None], [*STANDARD_KEYS, *COLUMNS]):
         return suggestion
-    roles = {role(name) for name in names}
-    absent = [name for name in _VLM if name not in roles]
-    if len(absent) == len(_VLM) or not absent:
-        return None
-    return f"vlm needs {', '.join(_VLM)} and words; not found: {', '.join(absent)}"
+    absent = [name for name in _VLM if name not in roles.values()]
+    is_vlm = 0 < len(absent) < len(_VLM)
+    return f"vlm needs {', '.join(_VLM)} and words; not found: {', '.join(absent)}" if is_vlm else None
 
 
 def _suggestion(names: Sequence[str], known: Sequence[str]) -> str | None:
@@ -301,38 +273,42 @@ def _suggestion(names: Sequence[str], known: Sequence[str]) -> str | None:
 
 
 def _table_error(source: Source) -> InputError | None:
-    first = _first_line(source).strip()
-    is_named_csv = source.path.suffix.lower() == ".csv"
+    """Return the error for answers without a column for images, or for another table without columns; else None."""
+    line = _first_line(source)
+    answers = _cells(line, "\t" if "\t" in line else ",")
+    if len(answers) > 1 and (hint := _image_hint(dict.fromkeys(answers))):
+        found = f"the columns {', '.join(map(quote, answers[:_MOST_SHOWN]))}"
+        return InputError(source.path, record="line 1", found=found, expected="predictions", hint=hint)
+    first, is_named_csv = line.strip(), source.path.suffix.lower() == ".csv"
     for separator, shown in _SEPARATORS.items():
         is_like_csv = set(_cells(first, separator)) & set(COLUMNS) or (is_named_csv and "," not in first)
         if separator in first and is_like_csv:
             found, hint = f"fields separated by {shown}", "separate the fields by commas"
             return InputError(source.path, record="line 1", found=found, expected="CSV with commas", hint=hint)
     names = _cells(first, ",")
-    found_columns = columns_in(names)[0]
     if not (is_named_csv and len(names) > 1) and len(set(names) & set(COLUMNS)) < 2:
         return None
-    missing = [column for column in COLUMNS if column not in found_columns]
+    missing, suggestion = _missing_columns(names)
     found = f"the columns {', '.join(map(quote, names[:_MOST_SHOWN]))}"
     expected = f"CSV with {', '.join(COLUMNS)}; not found: {', '.join(missing)}"
-    suggestion = _suggestion([name for name in names if name not in found_columns.values()], missing)
     return InputError(source.path, record="line 1", found=found, expected=expected, hint=suggestion)
 
 
-def _incomplete_table(source: Source) -> InputError | None:
-    """Return the error for a table with most columns, but without a column for words; None for other files.
-
-    Such a table would be read as answers of a model, whose reader takes any text for the missing word.
-    """
-    is_text = source.kind == "text"
-    line = _first_line(source)
-    separator = next((each for each in (",", *_SEPARATORS) if each in line), ",")
-    names = _cells(line, separator) if is_text else [key for key in source.first if isinstance(key, str)]
+def _missing_columns(names: Sequence[str]) -> tuple[list[str], str | None]:
+    """Return the required columns for which ``names`` has no name, and a suggestion for misspelt names, if any."""
     found = columns_in(names)[0]
     missing = [column for column in COLUMNS if column not in found]
-    if 3 * len(missing) > len(COLUMNS) or not missing or any(role(name) == "phrase" for name in names):
+    return missing, _suggestion([name for name in names if name not in found.values()], missing)
+
+
+def _incomplete_table(source: Source) -> InputError | None:
+    """Return the error for a table with most columns, which else would be read as answers; None for other files."""
+    is_text, line = source.kind == "text", _first_line(source)
+    separator = next((each for each in (",", *_SEPARATORS) if each in line), ",")
+    names = _cells(line, separator) if is_text else [key for key in source.first if isinstance(key, str)]
+    missing, suggestion = _missing_columns(names)
+    if not 0 < 3 * len(missing) <= len(COLUMNS) or any(role(name) == "phrase" for name in names):
         return None
-    suggestion = _suggestion([name for name in names if name not in found.values()], missing)
     if not (is_text or suggestion):
         return None
     hint = suggestion or f"columns found: {', '.join(map(quote, names[:_MOST_SHOWN]))}"

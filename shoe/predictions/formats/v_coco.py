@@ -18,7 +18,6 @@ from shoe.core.interactions import Rows
 from shoe.core.io.json import describe_value
 from shoe.core.io.pickles import CacheRecord
 from shoe.core.roles import ABSENT, RolePredictions, Single
-from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
 
 _BOX, _ROLE = "[x1, y1, x2, y2]", "[x1, y1, x2, y2, score]"
@@ -37,33 +36,29 @@ def read_v_coco(source: Source) -> Rows:
     if not len(actions):
         hint = "give --dataset v-coco"
         raise InputError(source.path, found="V-COCO's official detections", expected="triplets", hint=hint)
+    agents = [f"{name}_agent" for name in actions.names]
+    pairs = [f"{actions.names[action]}_{role}" for action, role in actions.entries]
+    known = {"image_id", "person_box", *agents, *pairs}
     images: dict[str, int] = {}
     ids: dict[Any, int] = {}
+    extra: dict[Any, list[Any]] = {}
     for number, record in enumerate(records):
         place = f"record {number + 1}"
         if not isinstance(record, dict) or "image_id" not in record:
             expected = "an object with image_id, person_box and all actions"
             raise InputError(source.path, record=place, found=describe_value(record), expected=expected)
-        key = record["image_id"]
-        if type(key) not in (int, str):
-            found, expected = describe_value(key), "a COCO image id"
+        image_id, is_cache = record["image_id"], isinstance(record, CacheRecord)
+        if type(image_id) not in (int, str):
+            found, expected = describe_value(image_id), "a COCO image id"
             raise InputError(source.path, record=place, field="image_id", found=found, expected=expected)
-        if key not in ids:
-            (name,) = image_names(source, [key], "image_id", lambda _, place=place: place)  # type: ignore[misc]
-            ids[key] = images.setdefault(name, len(images))
-    agents = [f"{name}_agent" for name in actions.names]
-    pairs = [f"{actions.names[action]}_{role}" for action, role in actions.entries]
-    known = {"image_id", "person_box", *agents, *pairs}
-    for number, record in enumerate(records):
-        if isinstance(record, CacheRecord) and not known >= record.keys():
-            key = next(key for key in record if key not in known)
-            found, expected = f"the key {quote(key)}", f"image_id, person_box, {agents[0]}, {pairs[0]} and others"
-            raise InputError(source.path, record=f"record {number + 1}", found=found, expected=expected)
-    extra: dict[Any, list[Any]] = {}
-    for record in records:
-        for key in record if len(record) > len(known) else ():
-            if key not in known:
-                extra.setdefault(key, []).append(record[key])
+        if image_id not in ids:
+            (name,) = source.image_names([image_id], "image_id", lambda _, place=place: place)  # type: ignore[misc]
+            ids[image_id] = images.setdefault(name, len(images))
+        for key in (key for key in record if key not in known) if is_cache or len(record) > len(known) else ():
+            if is_cache:
+                found, expected = f"the key {quote(key)}", f"image_id, person_box, {agents[0]}, {pairs[0]} and others"
+                raise InputError(source.path, record=place, found=found, expected=expected)
+            extra.setdefault(key, []).append(record[key])
     for key, values in extra.items():
         source.notes.add_unread(str(key), values)
     agent = [_column(source, records, key, 1, "a number") for key in agents]
@@ -72,10 +67,10 @@ def read_v_coco(source: Source) -> Rows:
     if source.bad_boxes == "refuse" and (row := first_true(np.asarray(~np.isfinite(person).all(axis=1)))) is not None:
         place, found = source.record_name(row, records[row]), describe_value(person[row].tolist())
         raise InputError(source.path, record=place, field="person_box", found=found, expected=_BOX)
-    score = np.stack([column[:, 4] for column in roles], axis=1)
-    boxes, role = _run_lengths(np.stack([column[:, :4] for column in roles], axis=1))
+    of_roles, agents_ = np.stack(roles, axis=1), np.concatenate(agent, axis=1)
+    boxes, role = _run_lengths(of_roles[..., :4])
     image = np.array([ids[record["image_id"]] for record in records], np.int32)
-    detected = RolePredictions(tuple(images), image, person, np.concatenate(agent, axis=1), score, role, boxes)
+    detected = RolePredictions(tuple(images), image, person, agents_, of_roles[..., 4], role, boxes)
     none, no_boxes = np.zeros(0, np.int64), np.zeros((0, 4))
     return Rows(list(images), none, no_boxes, no_boxes, (), (), none, none, detected=detected)
 
@@ -104,11 +99,8 @@ def _column(source: Source, records: Sequence[Any], key: str, width: int, expect
 
 def _is_row(value: Any, width: int) -> bool:
     numbers = [value] if width == 1 else value
-    return (
-        isinstance(numbers, list | tuple)
-        and len(numbers) == width
-        and all(isinstance(number, int | float | None) for number in numbers)
-    )
+    is_list = isinstance(numbers, list | tuple) and len(numbers) == width
+    return is_list and all(isinstance(number, int | float | None) for number in numbers)
 
 
 def _run_lengths(boxes: Single) -> tuple[Single, Any]:

@@ -24,7 +24,6 @@ from shoe.predictions.vlm.reader import Reader, parse_record, records_by_image, 
 
 # Scene-Graph-Benchmark's ``custom_prediction.json``: boxes per image, pairs of boxes, and numbers of classes. The names
 # of images, classes and predicates are in ``custom_data_info.json``, which the tool writes into the same folder.
-
 _KEYS = {"bbox", "bbox_labels", "rel_pairs", "rel_labels"}
 _INFO = "custom_data_info.json"
 _NAMES = ("idx_to_files", "ind_to_classes", "ind_to_predicates")
@@ -32,9 +31,8 @@ _NAMES = ("idx_to_files", "ind_to_classes", "ind_to_predicates")
 
 def is_sgg(document: Any) -> bool:
     """Return whether the first image of a document has Scene-Graph-Benchmark's keys, with class IDs as box labels."""
-    if not isinstance(document, dict) or not document or not all(isinstance(key, str) for key in document):
-        return False
-    first = next(iter(document.values()))
+    is_by_name = isinstance(document, dict) and all(isinstance(key, str) for key in document)
+    first = next(iter(document.values()), None) if is_by_name else None
     return isinstance(first, dict) and set(first) >= _KEYS and not any(isinstance(x, str) for x in first["bbox_labels"])
 
 
@@ -72,8 +70,7 @@ def _name(source: Source, number: Any, names: list[str], field: str) -> str:
     return names[int(number)]
 
 
-_LOOKED_AT = 5
-_LONGEST_HEADER = 4096
+_LOOKED_AT, _LONGEST_HEADER = 5, 4096
 
 
 def is_vlm(source: Source) -> bool:
@@ -136,23 +133,16 @@ def read_vlm(source: Source) -> Rows:
 
 def write_vlm(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
     """Write JSON Lines: a line per interaction or image without interactions, with the image size if it is known."""
-    humans, objects, scores = table.human_boxes.tolist(), table.object_boxes.tolist(), table.score.tolist()
-    verb, object_ = table.verb.tolist(), table.object.tolist()
+    columns = (table.human_boxes, table.object_boxes, table.verb, table.object, table.score)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
     with atomic_write(path) as stream:
         for i, name in enumerate(table.images):
             width, height = table.sizes[i].tolist()
             size: dict[str, Any] = {"width": width, "height": height} if width and height else {}
-            records: list[dict[str, Any]] = [
-                {
-                    "image": name,
-                    "human_box": humans[row],
-                    "object_box": objects[row],
-                    "verb": table.verbs[verb[row]],
-                    "object": table.objects[object_[row]],
-                    **({} if scores[row] != scores[row] else {"score": scores[row]}),
-                    **size,
-                }
-                for row in range(table.offsets[i], table.offsets[i + 1])
-            ]
+            records: list[dict[str, Any]] = []
+            for human, target, verb, object_, score in rows[table.offsets[i] : table.offsets[i + 1]]:
+                record = {"image": name, "human_box": human, "object_box": target}
+                record |= {"verb": table.verbs[verb], "object": table.objects[object_]}
+                records.append(record | ({} if score != score else {"score": score}) | size)
             for record in records or [{"image": name, "interactions": [], **size}]:
                 stream.write(msgspec.json.encode(record) + b"\n")
