@@ -85,7 +85,7 @@ class Source:
         return replace(self, concepts=[c._replace(pos=VERB) if c.kind in kinds else c for c in self.concepts])
 
 
-def text_lines(path: str, data: bytes) -> list[str]:
+def text_lines(path: Path, data: bytes) -> list[str]:
     """Return the lines of UTF-8 text, without empty lines at the end; [] for empty text.
 
     Lines end only at LF or CRLF, because definitions may contain other line separators.
@@ -104,7 +104,7 @@ Attributes = dict[str, str]
 
 
 def parse_xml(
-    path: str,
+    path: Path,
     data: bytes,
     start: Callable[[str, Attributes, int], None] | None = None,
     end: Callable[[str, str], None] | None = None,
@@ -160,11 +160,11 @@ _NAMES = (f"{_SKOS}prefLabel", f"{_RDFS}label", f"{_SKOS}altLabel", f"{_OBO}hasE
 _GLOSSES = (f"{_SKOS}definition", "http://purl.obolibrary.org/obo/IAO_0000115", f"{_RDFS}comment")
 _PARENTS = (f"{_SKOS}broader", f"{_RDFS}subClassOf")
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-_RDF_FORMATS = {".ttl": "TURTLE", ".nt": "N_TRIPLES"}
+_RDF_FORMATS = {"ttl": "TURTLE", "nt": "N_TRIPLES"}
 _BASE = "file:///"  # of relative IRIs; only the last part of an IRI is used
 
 
-def read_obo(path: str, data: bytes, language: str | None) -> Source:
+def read_obo(path: Path, data: bytes, language: str | None) -> Source:
     """Read the terms of an OBO file as nouns: names and exact synonyms become names, is_a relations become parents.
 
     Terms that are obsolete or have no name are left out. Imports of the file are not fetched. ``language`` is the
@@ -181,7 +181,7 @@ def read_obo(path: str, data: bytes, language: str | None) -> Source:
         found = " ".join(str(error).split())[:200]
         record = f"line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else None
         raise InputError(path, record=record, found=found, expected="an OBO file") from None
-    source = Source(path, Path(path).name.partition(".")[0], [], language or "en")
+    source = Source(str(path), path.name.partition(".")[0], [], language or "en")
     for frame in document:
         if not isinstance(frame, fastobo.term.TermFrame):
             continue
@@ -200,7 +200,7 @@ def read_obo(path: str, data: bytes, language: str | None) -> Source:
     return source
 
 
-def read_rdf(path: str, data: bytes, language: str | None) -> Source:
+def read_rdf(path: Path, data: bytes, language: str | None) -> Source:
     """Read SKOS concepts or OWL classes as nouns: labels become names; broader concepts or superclasses become parents.
 
     The ID of a concept is the last part of its IRI, or the whole IRI if several concepts share the last part.
@@ -211,7 +211,7 @@ def read_rdf(path: str, data: bytes, language: str | None) -> Source:
         from pyoxigraph import NamedNode, RdfFormat, parse
     except ImportError:
         raise MissingExtraError("reading OWL and SKOS", "lexicon") from None
-    kind = _RDF_FORMATS.get(Path(path.removesuffix(".gz")).suffix.lower(), "RDF_XML")
+    kind = _RDF_FORMATS.get(path.name.removesuffix(".gz").rpartition(".")[2].lower(), "RDF_XML")
     if kind == "RDF_XML":
         parse_xml(path, data)
     said: dict[str, dict[str, list[Any]]] = {}  # of each address, by predicate
@@ -233,7 +233,7 @@ def read_rdf(path: str, data: bytes, language: str | None) -> Source:
             said.setdefault(narrower.value, {}).setdefault(_PARENTS[0], []).append(NamedNode(node))
     often = Counter(map(_last, nodes))
     ids = {node: _last(node) if often[_last(node)] == 1 else node for node in nodes}
-    source = Source(path, Path(path).name.partition(".")[0], [], language)
+    source = Source(str(path), path.name.partition(".")[0], [], language)
     for node in nodes:
         if not (names := tuple(dict.fromkeys(_texts(said[node], _NAMES, language)))):
             source.leave_out("concepts without a name in the language")
@@ -269,7 +269,7 @@ _ESCAPE = re.compile(f"-(?:({'|'.join(_ESCAPES)})|u((?!D[89A-F])[0-9A-F]{{4}}|[0
 _OFFSET = re.compile(r"^omw-[\w-]+-(\d{8})-([nv])$")
 
 
-def read_lmf(path: str, data: bytes, language: str | None) -> Source:
+def read_lmf(path: Path, data: bytes, language: str | None) -> Source:
     """Read the nouns and verbs of a wordnet in a WN-LMF file.
 
     ``language`` is the language of the wordnet to read; None if the file has a single wordnet. Raises OptionError
@@ -283,10 +283,10 @@ def read_lmf(path: str, data: bytes, language: str | None) -> Source:
 class _LmfReader:
     """Callbacks of :func:`parse_xml` that collect the elements of a WN-LMF file."""
 
-    def __init__(self, path: str, language: str | None) -> None:
+    def __init__(self, path: Path, language: str | None) -> None:
         self.path, self.language = path, language
         self.lexicons: list[Attributes] = []
-        self.made, self.root, self.taken = Source(path, "", []), "", True
+        self.made, self.root, self.taken = Source(str(path), "", []), "", True
         self.entry: tuple[str, Pos] | None = None
         self.synset: tuple[Attributes, int] | None = None
         self.gloss, self.parents = "", list[str]()
@@ -383,7 +383,7 @@ _SUPPRESSED = frozenset("OEY")
 _LANGUAGES = {"en": "ENG", "fr": "FRE", "es": "SPA", "de": "GER", "it": "ITA", "pt": "POR", "nl": "DUT", "ja": "JPN"}
 
 
-def read_rrf(path: Path, language: str | None) -> Source:
+def read_rrf(path: Path, _: bytes, language: str | None) -> Source:
     """Read the concepts in a folder of UMLS RRF files as nouns; only MRCONSO.RRF is required.
 
     Suppressed names, definitions and relations, and names in other languages than ``language`` (default "en"), are left
@@ -422,7 +422,7 @@ def _rows(folder: Path, name: str) -> Iterator[tuple[int, list[str]]]:
     path = folder / f"{name}.RRF"
     if name != "MRCONSO" and not path.exists():
         return
-    for number, line in enumerate(text_lines(str(path), read_bytes(path)), start=1):
+    for number, line in enumerate(text_lines(path, read_bytes(path)), start=1):
         fields = line.split("|")
         if len(fields) != _FIELDS[name] + 1 or fields[-1]:
             found, expected = pluralize(len(fields) - 1, "field"), f"{_FIELDS[name]} fields, each followed by a bar (|)"
@@ -433,8 +433,8 @@ def _rows(folder: Path, name: str) -> Iterator[tuple[int, list[str]]]:
 # Words of other languages for WordNet 3.0's synsets, in the tables of Open Multilingual Wordnet and nltk's omw-1.4.
 
 
-def read_tab(path: str, data: bytes) -> Source:
-    """Read an OMW table: a header line, then lines of "OFFSET-POS <tab> LANGUAGE:lemma <tab> WORD".
+def read_tab(path: Path, data: bytes, _: str | None) -> Source:
+    """Read an OMW table: a header line, which names the language, then "OFFSET-POS <tab> LANGUAGE:lemma <tab> WORD".
 
     Each noun or verb synset becomes a concept linked to WordNet 3.0. Lines without "lemma" are ignored.
     """
@@ -442,7 +442,7 @@ def read_tab(path: str, data: bytes) -> Source:
     title, language, _, licence, *_ = [*first.removeprefix("#").strip().split("\t"), "", "", "", ""]
     names: dict[str, list[str]] = {}
     where: dict[str, str] = {}
-    source = Source(path, title, [], language or "en", licence)
+    source = Source(str(path), title, [], language or "en", licence)
     for number, line in enumerate(lines, start=2):
         fields = line.split("\t")
         if len(fields) < 3:
@@ -467,7 +467,7 @@ def read_tab(path: str, data: bytes) -> Source:
 COLUMNS = ("id", "names", "gloss", "parents", "pos", "kind", "links")
 
 
-def read_table(path: Path, language: str | None) -> Source:
+def read_table(path: Path, _: bytes, language: str | None) -> Source:
     """Read a TSV or CSV file with a header and a concept per row; bars (|) separate several names, parents or links.
 
     The columns are those of ``COLUMNS``; id and names are required, and a concept without pos is a noun. ``language``
@@ -496,26 +496,17 @@ def read_table(path: Path, language: str | None) -> Source:
     return Source(str(path), path.name.partition(".")[0], concepts, language or "en")
 
 
-_Reader = Callable[[Path, bytes, str | None], Source]
-_READERS: dict[str, _Reader] = {
-    "wn-lmf": lambda path, data, language: read_lmf(str(path), data, language),
-    "obo": lambda path, data, language: read_obo(str(path), data, language),
-    "owl": lambda path, data, language: read_rdf(str(path), data, language),
-    "skos": lambda path, data, language: read_rdf(str(path), data, language),
-    "omw": lambda path, data, _: read_tab(str(path), data),
-    "table": lambda path, _, language: read_table(path, language),
-    "rrf": lambda path, _, language: read_rrf(path, language),
+_READERS: dict[str, Callable[[Path, bytes, str | None], Source]] = {
+    "wn-lmf": read_lmf,
+    "obo": read_obo,
+    "owl": read_rdf,
+    "skos": read_rdf,
+    "omw": read_tab,
+    "table": read_table,
+    "rrf": read_rrf,
 }
 FORMATS = tuple(_READERS)
-_SUFFIXES = {
-    ".tab": "omw",
-    ".obo": "obo",
-    ".owl": "owl",
-    ".rdf": "skos",
-    ".ttl": "skos",
-    ".nt": "skos",
-    ".tsv": "table",
-}
+_SUFFIXES = {"tab": "omw", "obo": "obo", "owl": "owl", "rdf": "skos", "ttl": "skos", "nt": "skos", "tsv": "table"}
 
 
 def read_source(path: Path, form: str | None = None, language: str | None = None) -> Source:
@@ -541,14 +532,13 @@ def read_source(path: Path, form: str | None = None, language: str | None = None
 
 def _detect_format(path: Path, head: bytes) -> str:
     name = path.name.removesuffix(".gz")
-    suffix = Path(name).suffix.lower()
-    if b"LexicalResource" in head or name.endswith(".tab"):
-        return "wn-lmf" if b"LexicalResource" in head else "omw"
-    if suffix in _SUFFIXES:
-        return _SUFFIXES[suffix]
-    if head.startswith(b"format-version:"):
-        return "obo"
-    if b"rdf:RDF" in head or suffix == ".csv":
-        return "skos" if b"rdf:RDF" in head else "table"
+    suffix = name.rpartition(".")[2].lower()
+    guesses = (
+        "wn-lmf" if b"LexicalResource" in head else _SUFFIXES.get(suffix),
+        "obo" if head.startswith(b"format-version:") else None,
+        "skos" if b"rdf:RDF" in head else "table" if suffix == "csv" else None,
+    )
     found, expected = f"a file of unknown format ({name})", f"a file in one of the formats {', '.join(FORMATS)}"
+    if guess := next(filter(None, guesses), None):
+        return guess
     raise InputError(path, found=found, expected=expected, hint="select the format with `--format`")
