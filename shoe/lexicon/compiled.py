@@ -40,11 +40,9 @@ _MASKS = np.where(np.arange(LONGEST_NAME) < np.arange(LONGEST_NAME + 1)[:, None]
 
 
 def keys_in(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Keys:
-    """Return the (n,) 64-bit keys (hashes) of n names that are byte ranges of ``text``.
+    """Return the (n,) 64-bit keys (hashes) of n names in ``text``, given the byte offset and length of each name.
 
-    Args:
-        starts: (n,) byte offset of each name.
-        lengths: (n,) length of each name in bytes; names are cut at 128 bytes (no synset name is that long).
+    Names are cut at 128 bytes (no synset name is that long).
     """
     lengths = np.minimum(lengths, LONGEST_NAME)
     keys = np.zeros(len(starts), np.uint64)
@@ -124,6 +122,7 @@ class Lexicon:
         passed_over: function words, such as articles, that are not looked up as single words.
         concepts: lexicon that defines the synsets: this lexicon itself, or WordNet 3.0 if this lexicon only has other
             words for WordNet's synsets.
+        is_wordnet: whether the synsets are those of WordNet 3.0.
         nouns: number of noun synsets, which is also the ID of the first verb synset.
         keys: (synsets,) uint64 key (hash) of each synset's name.
         caches: results of functions decorated with :func:`per_lexicon`.
@@ -147,10 +146,11 @@ class Lexicon:
         self.concepts = self
         if wordnet and header.get("concepts") == wordnet.digest:
             self.concepts, arrays = wordnet, wordnet.arrays | arrays
+        self.is_wordnet = "name_text" not in arrays
         self._endings: dict[str, list[list[str]]] = header.get("endings") or ENDINGS
         self._kinds: dict[str, Callable[[int], str]] = {}
         self.arrays: dict[str, NDArray[Any]] = arrays
-        self.nouns = int(arrays["nouns"][0])
+        self.nouns, self.keys = int(arrays["nouns"][0]), arrays["key"]
         self._bucket, self._tag_count = arrays["bucket"].data, arrays["tag_count"]
         self._text, self._text_end = arrays["lemma_text"].data, _ends(arrays["lemma_length"])
         self._sense, self._sense_end = arrays["sense"], _ends(arrays["sense_length"])
@@ -162,13 +162,6 @@ class Lexicon:
         self._lexnames: list[str] = arrays["lexnames"].tobytes().decode().split(" ")
         self._adjective_first = arrays["adjective_first"]
         self._names: dict[int, str] = {}
-        self.keys = arrays["key"]
-        self._exception_text = {pos: arrays[f"exceptions_{pos}"] for pos in PARTS}
-
-    @property
-    def is_wordnet(self) -> bool:
-        """Whether the synsets are those of WordNet 3.0."""
-        return "name_text" not in self.arrays
 
     def __len__(self) -> int:
         return len(self._lexname)
@@ -226,9 +219,9 @@ class Lexicon:
 
     def name(self, synset: int) -> str:
         """Return a synset's name: "ride.v.01" for WordNet 3.0's synsets, whatever the language; else the source ID."""
-        if synset not in self._names and self.concepts is not self:
-            self._names[synset] = self.concepts.name(synset)
-        elif synset not in self._names and not self.is_wordnet:
+        if self.concepts is not self:
+            return self.concepts.name(synset)
+        if synset not in self._names and not self.is_wordnet:
             self._names[synset] = self._texts("name")(synset)
         elif synset not in self._names:
             pos, first = self.pos(synset), int(self._member[self._member_end[synset]])
@@ -278,7 +271,7 @@ class Lexicon:
     @cached_property
     def exceptions(self) -> dict[Pos, dict[str, list[str]]]:
         """Irregular forms with their base forms, per part of speech: {"v": {"rode": ["ride"], ...}, ...}."""
-        lines = {pos: text.tobytes().decode().splitlines() for pos, text in self._exception_text.items()}
+        lines = {pos: self.arrays[f"exceptions_{pos}"].tobytes().decode().splitlines() for pos in PARTS}
         return {pos: {form: bases for form, *bases in map(str.split, of_pos)} for pos, of_pos in lines.items()}
 
     @cached_property

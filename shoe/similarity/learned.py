@@ -126,8 +126,7 @@ class LearnedFile:
 def read_learned(path: Path, digest: str) -> Learned:
     """Return the memory-mapped predictions of a file per part of speech; ``digest`` is its expected SHA-256.
 
-    Raises:
-        InputError: if the file is missing, does not match the digest, or was made with another lexicon.
+    Raises InputError if the file is missing, does not match the digest, or was made with another lexicon.
     """
     hint = "run `shoe map learn` again"
     try:

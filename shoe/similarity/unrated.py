@@ -64,12 +64,8 @@ class SenseLookups:
     def pairs(self, row: Indices, word: Indices) -> tuple[Indices, Indices, Indices]:
         """Return the m unrated pairs of senses that n comparisons of a class sense with a word look up.
 
-        Args:
-            row: (n,) index of the class sense in each comparison.
-            word: (n,) index of the word in each comparison.
-
-        Returns:
-            (m,) index of the comparison, (m,) index in ``class_senses`` and (m,) index in ``synsets`` of each pair.
+        ``row`` and ``word`` are the (n,) indices of class sense and word in each comparison. Each pair is given as (m,)
+        index of the comparison, (m,) index in ``class_senses`` and (m,) index in ``synsets``.
         """
         cell, index = expand(self.first[word], self.count[word])
         sense, unrated = self.senses[index], self.unrated[row[cell], self.senses[index]]
