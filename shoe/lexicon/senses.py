@@ -15,9 +15,6 @@ from shoe.lexicon.text import PREPOSITIONS, american, noun_forms, table_rows, un
 Part = Literal["verb", "object"]
 POS: dict[Part, Pos] = {"verb": "v", "object": "n"}
 
-LONGEST_EXPRESSION = 5
-"""Number of words of the longest expression that is looked up."""
-
 _NO_JOINTS = str.maketrans("", "", "_-")
 
 KIND = 0.75
@@ -61,15 +58,11 @@ class Sense(NamedTuple):
 def find(words: list[str], part: Part, spelled: str = "") -> list[Sense]:
     """Return the senses of an expression in any spelling: first from the table of aliases, then from the lexicon.
 
-    American spellings are tried only if the words as given have no sense. An unknown expression has no senses, nor has
-    an expression of more than five words, unless ``spelled`` is a lemma.
-
-    Args:
-        words: words of the expression, in lower case.
-        part: "verb" or "object".
-        spelled: expression as written, with underscores for blanks; it precedes other spellings.
+    ``words`` are in lower case; ``spelled``, the expression as written with underscores for blanks, precedes other
+    spellings. American spellings are tried only if the words as given have no sense. An unknown expression has no
+    senses, nor has an expression of more than five words, unless ``spelled`` is a lemma.
     """
-    if not words or (len(words) > LONGEST_EXPRESSION and not lexicon().has(spelled, POS[part])):
+    if not words or (len(words) > text.LONGEST_EXPRESSION and not lexicon().has(spelled, POS[part])):
         return []
     return list(_find(tuple(words), part, spelled))
 
@@ -130,13 +123,9 @@ def distinct(senses: Iterable[Sense]) -> list[Sense]:
     for sense in senses:
         other = best.setdefault(sense.synset, sense)
         if other is not sense:
-            kept = sense if _counts(sense) > _counts(other) else other
+            kept = max(other, sense, key=lambda each: (each.weight, not is_rare(each.lemma, each.synset)))
             best[sense.synset] = kept._replace(own=sense.own or other.own)
     return list(best.values())
-
-
-def _counts(sense: Sense) -> tuple[float, bool]:
-    return sense.weight, not is_rare(sense.lemma, sense.synset)
 
 
 def is_rare(lemma: str, synset: int) -> bool:
