@@ -131,6 +131,21 @@ def test_images_are_named_as_in_files(given: Any) -> None:
     assert float(metric.compute()["hico-det_map"]) == pytest.approx(expected(truth, table)["hico-det_map"], abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("names", "change"),
+    [
+        (("human_boxes", "object_boxes"), lambda tensor: tensor.to_sparse()),
+        (("human_boxes", "object_boxes"), lambda tensor: tensor.to_sparse_csr()),
+        (("verb", "score"), lambda tensor: tensor.to_sparse()),
+        (("human_boxes", "object_boxes"), lambda tensor: tensor.half()),
+    ],
+)
+def test_sparse_and_half_precision_tensors_give_the_same_map(names: tuple[str, ...], change: Any) -> None:
+    metric = metric_of(truth, table, protocols=["hico-det"])
+    metric.update([each | {name: change(each[name]) for name in names} for each in mappings(table)])
+    assert float(metric.compute()["hico-det_map"]) == pytest.approx(0.67984, abs=1e-4)
+
+
 def test_tensors_of_models_and_words_are_read() -> None:
     """Half precision, gradients and words: boxes of whole pixels below 256 are exact in bfloat16."""
     words: dict[str, Any] = {"verbs": table.verbs, "objects": table.objects}
