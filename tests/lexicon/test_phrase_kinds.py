@@ -6,8 +6,7 @@ from shoe.lexicon.phrases.parse import PhraseInteractions, interactions
 from tests.lexicon.wordings import by_hand
 
 KINDS = ["denied in part", "notation", "joined", "relative", "noun", "caption", "sentences", "words that are no verbs"]
-# Captions without articles. Passives begin with a compound or an adjective, or have a preposition; the action is that of
-# the subject, not of a person who is given something.
+# Without articles: passives begin with a compound or an adjective, or have a preposition; the action is the subject's.
 KINDS += ["without articles", "noun in -ing", "passive without articles", "action of the subject"]
 
 
