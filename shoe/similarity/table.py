@@ -111,16 +111,13 @@ class Similarity(ABC):
         in part, count less. A word that equals the class's word has the value 1.
 
         Args:
-            part: "verb" or "object".
+            part: "verb" or "object"; OptionError for a name of a sense of another part of speech.
             classes: (name of the sense, word) of each of C classes, such as ("ride.v.02", "ride"). The name is "" for
                 no_interaction, which has no sense.
             words: W distinct predicted words or phrases, such as "sitting astride".
             options: semantic options; the options of protocol ``shoe`` if None.
 
-        Returns:
-            (C, W) float64 values, 0..1, and (C, W) uint8 :class:`Basis` of each value.
-
-        Raises OptionError for a name that is no verb sense (for "verb") or no noun sense (for "object").
+        Returns (C, W) float64 values, 0..1, and (C, W) uint8 :class:`Basis` of each value.
 
         Example:
             >>> from shoe import load_similarity

@@ -42,9 +42,8 @@ def in_buckets(lemmas: Iterable[str]) -> list[str]:
 def word_arrays(senses: Mapping[tuple[str, Pos], Sequence[int]], members: Sequence[Sequence[str]]) -> Arrays:
     """Return {name: array} for the lemmas and senses of a compiled file; all usage counts and adjective flags are 0.
 
-    Args:
-        senses: concept IDs of each (lemma, part of speech), most frequent sense first.
-        members: lemmas of each concept.
+    ``senses`` are the concept IDs of each (lemma, part of speech), most frequent sense first; ``members`` the lemmas of
+    each concept.
     """
     lemmas = in_buckets({lemma for lemma, _ in senses})
     number = {lemma: index for index, lemma in enumerate(lemmas)}
@@ -112,15 +111,14 @@ def check_ids(source: Source) -> None:
     if not source.concepts:
         raise InputError(source.path, found="no concepts", expected="at least one noun or verb")
     seen: dict[str, str] = {}
-    for concept in source.concepts:
-        id_ = concept.id
-        if not id_ or len(id_.encode()) > LONGEST_NAME or not id_.isprintable() or any(map(str.isspace, id_)):
+    for id_, where in ((concept.id, concept.where) for concept in source.concepts):
+        if not 0 < len(id_.encode()) <= LONGEST_NAME or not id_.isprintable() or any(map(str.isspace, id_)):
             expected = f"an ID of 1 to {LONGEST_NAME} bytes without blanks"
-            raise InputError(source.path, record=concept.where, field="id", found=quote(id_), expected=expected)
+            raise InputError(source.path, record=where, field="id", found=quote(id_), expected=expected)
         if id_ in seen:
             expected = f"unique IDs (first use: {seen[id_]})"
-            raise InputError(source.path, record=concept.where, found=f"the ID {quote(id_)} twice", expected=expected)
-        seen[id_] = concept.where
+            raise InputError(source.path, record=where, found=f"the ID {quote(id_)} twice", expected=expected)
+        seen[id_] = where
 
 
 def depths_and_cycle(parents: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, int], tuple[str, ...]]:
@@ -146,10 +144,7 @@ def check_parents(source: Source, *, break_cycles: bool) -> dict[str, tuple[str,
     """Return {concept ID: IDs of parents}, with only parents that exist and have the same part of speech.
 
     If ``break_cycles`` is true, one relation of each cycle of parents is removed, too. Removed relations are counted in
-    ``source.left_out``.
-
-    Raises:
-        InputError: for a cycle if ``break_cycles`` is false, or for a concept more than 250 levels below its root.
+    ``source.left_out``. Raise InputError for other cycles, and for a concept more than 250 levels below its root.
     """
     pos = {concept.id: concept.pos for concept in source.concepts}
     parents = {}
@@ -217,12 +212,13 @@ def build(source: Source, name: str, *, break_cycles: bool = False) -> tuple[byt
     number = {concept.id: index for index, concept in enumerate(concepts)}
     members = [_lemmas(concept.names, source) for concept in concepts]
     senses = _senses(source, number, [concept.pos for concept in concepts], members)
-    kinds = {kind: index for index, kind in enumerate(dict.fromkeys(_kind(concept.kind) for concept in concepts))}
+    kind_of = ["_".join(concept.kind.split()) or "-" for concept in concepts]
+    kinds = {kind: index for index, kind in enumerate(dict.fromkeys(kind_of))}
     above = [[number[parent] for parent in parents[concept.id]] for concept in concepts]
     arrays: Arrays = {
         "nouns": np.array([sum(concept.pos == "n" for concept in concepts)], np.int32),
         **word_arrays(senses, [[lemma for lemma, _ in listed] for listed in members]),
-        "lexname": _wide([kinds[_kind(concept.kind)] for concept in concepts]),
+        "lexname": _wide([kinds[kind] for kind in kind_of]),
         "lexnames": text_bytes(" ".join(kinds)),
         "hypernym_length": _wide([len(each) for each in above]),
         "hypernym": np.array([parent for each in above for parent in each], np.int32),
@@ -338,10 +334,6 @@ def _senses(
 
 def _wide(numbers: list[int]) -> NDArray[Any]:
     return np.array(numbers, np.min_scalar_type(max(256, *numbers)))
-
-
-def _kind(kind: str) -> str:
-    return "_".join(kind.split()) or "-"
 
 
 @cache

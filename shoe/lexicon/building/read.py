@@ -18,9 +18,7 @@ from shoe.core.io.files import read_bytes
 from shoe.core.io.spreadsheets import delimited_rows
 from shoe.lexicon.compiled import Pos
 
-NOUN: Pos = "n"
-VERB: Pos = "v"
-KINDS: dict[str, Pos] = {"": NOUN, "n": NOUN, "noun": NOUN, "object": NOUN, "v": VERB, "verb": VERB}
+KINDS: dict[str, Pos] = {"": "n", "n": "n", "noun": "n", "object": "n", "v": "v", "verb": "v"}
 """Part of speech for each text in tables; empty text is a noun."""
 
 
@@ -39,7 +37,7 @@ class Concept(NamedTuple):
 
     id: str
     names: tuple[str, ...]
-    pos: Pos = NOUN
+    pos: Pos = "n"
     gloss: str = ""
     parents: tuple[str, ...] = ()
     kind: str = ""
@@ -82,15 +80,13 @@ class Source:
         for unknown in sorted(kinds - {c.kind for c in self.concepts}):
             expected = f"a lexicographer file or semantic type that occurs in {self.path}"
             raise OptionError(f"--verbs: found {quote(unknown)}, expected {expected}")
-        return replace(self, concepts=[c._replace(pos=VERB) if c.kind in kinds else c for c in self.concepts])
+        return replace(self, concepts=[c._replace(pos="v") if c.kind in kinds else c for c in self.concepts])
 
 
 def text_lines(path: Path, data: bytes) -> list[str]:
-    """Return the lines of UTF-8 text, without empty lines at the end; [] for empty text.
+    """Return the lines of UTF-8 text, without empty lines at the end; [] for empty text, InputError for other bytes.
 
     Lines end only at LF or CRLF, because definitions may contain other line separators.
-
-    Raises InputError if the bytes are not UTF-8.
     """
     try:
         text = data.decode("utf-8").replace("\r\n", "\n").rstrip("\n")
@@ -516,10 +512,8 @@ def read_source(path: Path, form: str | None = None, language: str | None = None
         form: format, one of ``FORMATS``; detected if None.
         language: language to read, if the file has several; or language of the names, if the file does not state it.
 
-    Raises:
-        InputError: for a file that cannot be read, or that contains an invalid record (named in the error).
-        OptionError: for an unknown format.
-        MissingExtraError: if a required library is not installed.
+    Raises InputError for a file that cannot be read or contains an invalid record, OptionError for an unknown format,
+    MissingExtraError if a required library is not installed.
     """
     if form is not None and form not in FORMATS:
         raise unknown_name("format", form, FORMATS)
