@@ -23,6 +23,7 @@ def test_every_name_of_wordnet_is_found() -> None:
     assert len(set(names)) == len(names) == 95_882
     assert ids_in(*in_a_text(names)).tolist() == ids.tolist()
     assert ids_of(names[::97]).tolist() == ids[::97].tolist()
+    assert np.array_equal(lexicon().keys, keys_of(names))
 
 
 @given(st.integers())
