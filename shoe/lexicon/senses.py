@@ -99,10 +99,12 @@ def bases(word: str, part: Part) -> tuple[str, ...]:
 
 def _found(words: list[str], part: Part, spelled: str) -> list[Sense]:
     store, written = lexicon(), spelled or "_".join(words)
+    inflected, head = _alias_forms(part), words[-1 if part == "object" else 0]
+    forms = ["_".join(words), "".join(words), *("_".join(with_head(words, base, part)) for base in bases(head, part))]
     senses = [
-        Sense(store.synset(name), lemma, f"alias: {why}", WEIGHTS[relation], relation == "own")
-        for lemma in _alias_keys(words, part)
-        for name, relation, why in _aliases(part).get(lemma, [])
+        Sense(store.synset(name), alias, f"alias: {why}", WEIGHTS[relation], relation == "own")
+        for alias in dict.fromkeys(inflected[form] for form in forms if form in inflected)
+        for name, relation, why in _aliases(part)[alias]
         if store.synset(name) >= 0
     ]
     for lemma in _lemmas(words, part, spelled):
@@ -160,12 +162,6 @@ def _lemmas(words: list[str], part: Part, spelled: str) -> list[str]:
 def with_head(words: list[str], head: str, part: Part) -> list[str]:
     """Return the words with the last word (of an object) or the first word (of a verb) replaced by ``head``."""
     return [*words[:-1], head] if part == "object" else [head, *words[1:]]
-
-
-def _alias_keys(words: list[str], part: Part) -> list[str]:
-    inflected, head = _alias_forms(part), words[-1 if part == "object" else 0]
-    forms = ["_".join(words), "".join(words), *("_".join(with_head(words, base, part)) for base in bases(head, part))]
-    return list(dict.fromkeys(inflected[form] for form in forms if form in inflected))
 
 
 @cache
@@ -273,7 +269,7 @@ def _is_verb(word: str, verb: str) -> bool:
     lemmas, store = bases(word, "verb"), lexicon()
     if "." not in verb:
         return verb in lemmas
-    first = [store.senses(lemma, "v").tolist()[0] for lemma in lemmas]
+    first = [int(store.senses(lemma, "v")[0]) for lemma in lemmas]
     if ".v." in verb:
         return any(store.synset(verb) in with_ancestors(sense) for sense in first)
     moving = [sense for sense in first if store.lexname(sense) == "verb.motion"]

@@ -107,8 +107,6 @@ def by_wordnet(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
     @wraps(function)
     def read(*arguments: _P.args, **named: _P.kwargs) -> _R:
-        if lexicon() is wordnet():
-            return function(*arguments, **named)
         with use_lexicon(wordnet()):
             return function(*arguments, **named)
 

@@ -101,7 +101,7 @@ class Header(msgspec.Struct, frozen=True):
 
 
 def read_map_json(path: Path) -> tuple[Header, dict[str, Any]]:
-    """Return the checked header of a map.json, and its whole content; InputError for a missing or invalid field."""
+    """Return the checked header of a map.json, and its content; InputError for an invalid field or another lexicon."""
     try:
         about = parse_json(path, path.read_bytes())
         msgspec.json.encode([[[[about]]]])  # nested as deeply as in any document that contains it
@@ -123,16 +123,12 @@ def read_map_json(path: Path) -> tuple[Header, dict[str, Any]]:
     (name, often), *_ = Counter(rater.name for rater in header.raters).most_common(1)
     if often > 1:
         raise InputError(path, field="raters", found=f"{quote(name)} twice", expected="unique names")
-    return header, about
-
-
-def check_lexicon(path: Path, header: Header) -> None:
-    """Raise InputError unless the lexicon in a map's ``header`` is the active lexicon; ``path`` is its map.json."""
     used, rated = lexicon().concepts, header.lexicon or NameAndDigest(wordnet().label, wordnet().digest)
     if rated.digest != used.digest:
         hint = "use `shoe --lexicon FILE`, or convert the map with `shoe lexicon carry`"
         expected = f"{used.label} ({used.digest}), which is in use"
         raise InputError(path, field="lexicon", found=f"{rated.name} ({rated.digest})", expected=expected, hint=hint)
+    return header, about
 
 
 FILES: dict[Part, str] = {"verb": "verbs.tsv", "object": "objects.tsv"}
@@ -206,7 +202,6 @@ class SimilarityMap(Similarity):
         is_shipped = name_or_folder in shipped_maps()
         folder = data_folder("similarity_maps") / name_or_folder if is_shipped else Path(name_or_folder)
         header, about = read_map_json(folder / ABOUT)
-        check_lexicon(folder / ABOUT, header)
         known = RaterEntry.__struct_fields__
         raters = [
             Rater(**msgspec.structs.asdict(rater), details={key: entry[key] for key in entry if key not in known})

@@ -54,8 +54,10 @@ def word_of(word: str) -> Word:
     person |= not (nouns or verbs) and word.endswith(("children", "child", "women", "woman", "men", "man", "person"))
     as_noun = sum(int(store.tag_count(base, "n").sum()) for base in nouns)
     as_verb = sum(int(store.tag_count(base, "v").sum()) for base in verbs)
-    plural = word.endswith("s") and bool(nouns) and (nouns != (word,) or _is_pair(word))
-    plural = plural or word in ("people", "men", "women", "children")
+    one = word[:-1] if len(word) > 5 and not word.endswith("ss") else ""
+    pair = nouns == (word,) and bool(one) and bool(bases(one, "object") or bases(one, "verb"))  # "glasses"
+    plural = word in ("people", "men", "women", "children")
+    plural |= word.endswith("s") and bool(nouns) and (nouns != (word,) or pair)
     rather_noun = as_noun > as_verb or (bool(nouns) and not as_verb)
     rather_noun = rather_noun and (bool(bases(word, "verb")) or not verbs)
     noun = bool(nouns) or person or word in table("implied")
@@ -80,10 +82,6 @@ def base_of(word: str) -> str:
 def gerund(base: str) -> str:
     """Return the -ing form of a verb."""
     return next(form for form in reversed(verb_forms(base)) if form.endswith("ing") and form != base)
-
-
-def _is_pair(word: str) -> bool:
-    return len(word) > 5 and not word.endswith("ss") and bool(bases(word[:-1], "object") or bases(word[:-1], "verb"))
 
 
 def verb_bases(word: str) -> tuple[str, ...]:
