@@ -24,7 +24,6 @@ truth, table = shoe.read_ground_truth(TRUTH), shoe.read_predictions(PREDICTIONS[
 
 
 def mappings(table: Interactions) -> list[dict[str, Any]]:
-    """One mapping of tensors an image."""
     columns = {name: torch.from_numpy(getattr(table, name)) for name in ("human_boxes", "object_boxes", "score")}
     columns |= {name: torch.from_numpy(getattr(table, name)) for name in ("verb", "object")}
     ends = table.offsets.tolist()

@@ -11,7 +11,6 @@ KINDS += ["without articles", "noun in -ing", "passive without articles", "actio
 
 
 def written(said: PhraseInteractions) -> str:
-    """Verbs and first objects of what is said."""
     return " & ".join(f"{verb} + {noun}".strip() for verb, noun in said.interactions) or "-"
 
 

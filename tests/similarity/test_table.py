@@ -379,7 +379,6 @@ def test_what_holds_for_any_similarity(seed: int, words: list[str], sense: str, 
 
 
 def test_pooled_words_raise_values_and_nothing_gives_nothing() -> None:
-    """Pooling words adds senses: the value can only rise."""
     words = ["hot dog", "motorcycle handlebar", "sports ball", "wine glass"]
     pooled = table("object", words, object_words="pooled").values
     head = table("object", words, object_words="head").values
