@@ -111,21 +111,9 @@ PARTS: tuple[Pos, Pos] = ("n", "v")
 class Lexicon:
     """Lemmas, senses, hypernyms and inflection of nouns and verbs.
 
-    Lemmas are lower-case with underscores ("hot_dog"). Synset IDs are the integers from 0 to ``len(lexicon) - 1``.
-
-    Attributes:
-        label: short name for signatures and messages.
-        language: language code of two or three letters.
-        about: source, licence, and number of records of the source that were left out.
-        digest: 8 hex digits of a hash of the content.
-        spaced: whether blanks separate words in this language.
-        passed_over: function words, such as articles, that are not looked up as single words.
-        concepts: lexicon that defines the synsets: this lexicon itself, or WordNet 3.0 if this lexicon only has other
-            words for WordNet's synsets.
-        is_wordnet: whether the synsets are those of WordNet 3.0.
-        nouns: number of noun synsets, which is also the ID of the first verb synset.
-        keys: (synsets,) uint64 key (hash) of each synset's name.
-        caches: results of functions decorated with :func:`per_lexicon`.
+    Lemmas are lower-case with underscores ("hot_dog"). Synset IDs are the integers from 0 to ``len(lexicon) - 1``. The
+    lexicon that defines the synsets, ``concepts``, is this lexicon itself, or WordNet 3.0 if this lexicon only has
+    other words for its synsets. ``nouns`` is the number of noun synsets, which is also the ID of the first verb synset.
     """
 
     def __init__(self, content: bytes | memoryview | mmap.mmap, wordnet: Lexicon | None = None) -> None:
@@ -135,18 +123,19 @@ class Lexicon:
         header = msgspec.json.decode(content[16:start])
         table = header["arrays"]
         arrays = {name: np.frombuffer(content, dtype, size, start + offset) for name, dtype, offset, size in table}
-        self.digest: str = header["digest"]
-        self.label: str = header.get("name", "wordnet-3.0")
+        self.digest: str = header["digest"]  # 8 hex digits of a hash of the content
+        self.label: str = header.get("name", "wordnet-3.0")  # short name for signatures and messages
         self.title: str = header.get("title", "WordNet 3.0")
-        self.language: str = header.get("language", "en")
-        self.about: dict[str, Any] = header.get("about", {})
-        self.spaced: bool = header.get("spaced", True)
+        self.language: str = header.get("language", "en")  # code of two or three letters
+        self.about: dict[str, Any] = header.get("about", {})  # source, licence, and number of records left out
+        self.spaced: bool = header.get("spaced", True)  # whether blanks separate words in this language
+        # Function words, such as articles, that are not looked up as single words.
         self.passed_over = frozenset[str](header.get("passed_over", ()))
-        self.caches: dict[Any, Any] = {}
+        self.caches: dict[Any, Any] = {}  # results of functions decorated with per_lexicon
         self.concepts = self
         if wordnet and header.get("concepts") == wordnet.digest:
             self.concepts, arrays = wordnet, wordnet.arrays | arrays
-        self.is_wordnet = "name_text" not in arrays
+        self.is_wordnet = "name_text" not in arrays  # whether the synsets are those of WordNet 3.0
         self._endings: dict[str, list[list[str]]] = header.get("endings") or ENDINGS
         self._kinds: dict[str, Callable[[int], str]] = {}
         self.arrays: dict[str, NDArray[Any]] = arrays

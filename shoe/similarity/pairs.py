@@ -34,16 +34,11 @@ class RatedPairs:
 
     In a map, pairs are sorted by the names of class sense and sense (:meth:`by_name`), so that all pairs of a class
     sense are consecutive rows.
-
-    Attributes:
-        class_sense: (m,) ID of the class sense of each pair in the compiled lexicon.
-        sense: (m,) ID of the other sense of each pair.
-        ratings: (m, R) int8 ratings 0..4 by R raters; -1 if the rater has not rated the pair.
     """
 
-    class_sense: Ints
-    sense: Ints
-    ratings: Ratings
+    class_sense: Ints  # (m,) ID of the class sense of each pair in the compiled lexicon
+    sense: Ints  # (m,) ID of the other sense of each pair
+    ratings: Ratings  # (m, R) int8 ratings 0..4 by R raters; -1 if the rater has not rated the pair
 
     @classmethod
     def empty(cls, raters: int) -> RatedPairs:

@@ -148,19 +148,12 @@ def known_senses(part: Part, names: Sequence[str], none: bool = False) -> Ints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarityTable:
-    """Similarities of C classes and W predicted words.
+    """Similarities of C classes and W predicted words."""
 
-    Attributes:
-        values: (C, W) float64, 0..1.
-        basis: (C, W) uint8 :class:`Basis`: origin of each value, such as a rating or a prediction.
-        sense: (C, W) int32 ID of the word's sense that gave the value; -1 if no sense did.
-        unresolved: words without a sense in the lexicon. Such a word is similar only to a class with the same word.
-    """
-
-    values: Floats
-    basis: NDArray[np.uint8]
-    sense: Ints
-    unresolved: tuple[str, ...]
+    values: Floats  # (C, W) float64, 0..1
+    basis: NDArray[np.uint8]  # (C, W) uint8 :class:`Basis`: origin of each value, such as a rating or a prediction
+    sense: Ints  # (C, W) int32 ID of the word's sense that gave the value; -1 if no sense did
+    unresolved: tuple[str, ...]  # words without a sense in the lexicon: similar only to a class with the same word
 
 
 def similarity_table(

@@ -39,15 +39,10 @@ def normalize_word(word: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class WholeRatings:
-    """Ratings of m pairs of a class and a predicted interaction, each rated as a whole; each pair occurs once.
+    """Ratings of m pairs of a class and a predicted interaction, each rated as a whole; each pair occurs once."""
 
-    Attributes:
-        rows: m tuples (class verb, class object, predicted verb, predicted object).
-        ratings: (m, R) int8 ratings 0..4 by R raters; -1 if the rater has not rated the pair.
-    """
-
-    rows: Sequence[Row]
-    ratings: Ratings
+    rows: Sequence[Row]  # m tuples (class verb, class object, predicted verb, predicted object)
+    ratings: Ratings  # (m, R) int8 ratings 0..4 by R raters; -1 if the rater has not rated the pair
 
     @cached_property
     def columns(self) -> list[tuple[dict[str, int], Ints]]:
@@ -61,17 +56,12 @@ class WholeRatings:
 
 @dataclass(frozen=True)
 class WholeFile:
-    """File with a similarity map's ratings of whole interactions, read on first use.
-
-    Attributes:
-        raters: names of all rating columns of the file.
-        kept: indices in ``raters`` of the raters in use, in the order of the map's raters.
-    """
+    """File with a similarity map's ratings of whole interactions, read on first use."""
 
     path: Path
     sha256: str
-    raters: tuple[str, ...]
-    kept: tuple[int, ...]
+    raters: tuple[str, ...]  # names of all rating columns of the file
+    kept: tuple[int, ...]  # indices in ``raters`` of the raters in use, in the order of the map's raters
 
     def with_raters(self, columns: Sequence[int]) -> WholeFile:
         """Return the file with only the raters at the indices ``columns`` of the raters in use, in that order."""

@@ -23,49 +23,34 @@ KINDS: dict[str, Pos] = {"": "n", "n": "n", "noun": "n", "object": "n", "v": "v"
 
 
 class Concept(NamedTuple):
-    """A concept of a source.
+    """A concept of a source."""
 
-    Attributes:
-        id: ID in the source, and name of the concept in maps.
-        names: words for the concept, the preferred word first.
-        gloss: definition; "" without a definition.
-        parents: IDs of the direct hypernyms.
-        kind: lexicographer file ("noun.animal") or semantic type in the source; "" for none.
-        links: IDs in other lexicons ("ili:i35545", "key:ride%2:38:00::", "wn30:01955984-v").
-        where: position of the concept in the file, for error messages.
-    """
-
-    id: str
-    names: tuple[str, ...]
+    id: str  # ID in the source, and name of the concept in maps
+    names: tuple[str, ...]  # words for the concept, the preferred word first
     pos: Pos = "n"
-    gloss: str = ""
-    parents: tuple[str, ...] = ()
-    kind: str = ""
-    links: tuple[str, ...] = ()
-    where: str = ""
+    gloss: str = ""  # definition; "" without a definition
+    parents: tuple[str, ...] = ()  # IDs of the direct hypernyms
+    kind: str = ""  # lexicographer file ("noun.animal") or semantic type in the source; "" for none
+    links: tuple[str, ...] = ()  # IDs in other lexicons ("ili:i35545", "key:ride%2:38:00::", "wn30:01955984-v")
+    where: str = ""  # position of the concept in the file, for error messages
 
 
 @dataclass(slots=True)
 class Source:
     """Words and concepts read from a file.
 
-    Attributes:
-        title: title of the lexicon, with version.
-        language: language code of the names.
-        licence: licence of the content; "" if the file does not state a licence.
-        forms: {inflected form: base forms} per part of speech.
-        order: {(name, part of speech): concept IDs}, most frequent sense first; {} if the file states no order.
-        left_out: {reason: number of records left out}.
+    ``forms`` is {inflected form: base forms} per part of speech; ``order`` is {(name, part of speech): concept IDs},
+    most frequent sense first, or {} if the file states no order.
     """
 
     path: str
-    title: str
+    title: str  # title of the lexicon, with version
     concepts: list[Concept]
-    language: str = "en"
-    licence: str = ""
+    language: str = "en"  # language code of the names
+    licence: str = ""  # licence of the content; "" if the file does not state a licence
     forms: dict[Pos, dict[str, list[str]]] = field(default_factory=lambda: {"n": {}, "v": {}})
     order: dict[tuple[str, Pos], list[str]] = field(default_factory=dict)
-    left_out: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)  # {reason: number of records left out}
 
     def leave_out(self, reason: str, number: int = 1) -> None:
         """Add ``number`` to the count of records left out for a reason."""
@@ -379,7 +364,7 @@ _SUPPRESSED = frozenset("OEY")
 _LANGUAGES = {"en": "ENG", "fr": "FRE", "es": "SPA", "de": "GER", "it": "ITA", "pt": "POR", "nl": "DUT", "ja": "JPN"}
 
 
-def read_rrf(path: Path, _: bytes, language: str | None) -> Source:
+def read_rrf(path: Path, _data: bytes, language: str | None) -> Source:
     """Read the concepts in a folder of UMLS RRF files as nouns; only MRCONSO.RRF is required.
 
     Suppressed names, definitions and relations, and names in other languages than ``language`` (default "en"), are left
@@ -429,7 +414,7 @@ def _rows(folder: Path, name: str) -> Iterator[tuple[int, list[str]]]:
 # Words of other languages for WordNet 3.0's synsets, in the tables of Open Multilingual Wordnet and nltk's omw-1.4.
 
 
-def read_tab(path: Path, data: bytes, _: str | None) -> Source:
+def read_tab(path: Path, data: bytes, _language: str | None) -> Source:
     """Read an OMW table: a header line, which names the language, then "OFFSET-POS <tab> LANGUAGE:lemma <tab> WORD".
 
     Each noun or verb synset becomes a concept linked to WordNet 3.0. Lines without "lemma" are ignored.
@@ -463,7 +448,7 @@ def read_tab(path: Path, data: bytes, _: str | None) -> Source:
 COLUMNS = ("id", "names", "gloss", "parents", "pos", "kind", "links")
 
 
-def read_table(path: Path, _: bytes, language: str | None) -> Source:
+def read_table(path: Path, _data: bytes, language: str | None) -> Source:
     """Read a TSV or CSV file with a header and a concept per row; bars (|) separate several names, parents or links.
 
     The columns are those of ``COLUMNS``; id and names are required, and a concept without pos is a noun. ``language``

@@ -234,16 +234,11 @@ _LIST = re.compile(r"(?:K[DJ]*N+)*K?C[DJ]*N+(?=[.IKSC])")  # things after the fi
 
 
 class NounReader:
-    """Reader of noun phrases in a tagged sentence.
-
-    Attributes:
-        at: index of the next word to read.
-        open: clause that is being read, or None.
-    """
+    """Reader of noun phrases in a tagged sentence."""
 
     def __init__(self, words: list[str], tags: str) -> None:
-        self.words, self.tags, self.at = words, tags + _END, 0
-        self.open: Clause | None = None
+        self.words, self.tags, self.at = words, tags + _END, 0  # at: index of the next word to read
+        self.open: Clause | None = None  # clause that is being read
 
     def _tag(self, offset: int = 0) -> str:
         return self.tags[self.at + offset]
