@@ -8,10 +8,12 @@ from shoe.lexicon.phrases.parse import interactions
 from shoe.lexicon.phrases.tagger import tagging_of
 from shoe.lexicon.senses import bases
 from shoe.predictions.vlm.box_marks import Entity
+from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.fields import Verb
 from shoe.predictions.vlm.parsed_reply import Pair
 from shoe.predictions.vlm.words import parse_pair_words
 from tests.lexicon.wordings import misread, rows, wordings
+from tests.present import present
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "phrases.md"
 TERSE = ("to-noun", "ing-verb", "ing-prep", "passive-persons", "person-object")
@@ -42,7 +44,8 @@ def test_examples_of_the_documents_are_read_so() -> None:
 
 def result(row: dict[str, str]) -> str:
     """Return "right" if the heads of the first verb and object are the row's, "unread" for a doubt, else "wrong"."""
-    words = parse_pair_words(Pair(Entity(None), Entity(None), "", "", (Verb(row["text"]),), ""))
+    human, thing = (Entity(present(box_of(edges, "bbox"))) for edges in ([10, 10, 110, 210], [60, 80, 300, 300]))
+    words = parse_pair_words(Pair(human, thing, "", "", (Verb(row["text"]),), ""))
     if words is None or not words.interactions:
         return "unread"
     verb = words.interactions[0].verb.split()[0].lower()
