@@ -23,6 +23,7 @@ from shoe.lexicon.phrases.noun_phrases import (
     Noun,
     ReplyObjects,
     Sentence,
+    has_head_in_reply,
     is_body_part,
     is_in_reply,
     is_inner,
@@ -90,6 +91,10 @@ def _rank(clause: Clause, reply: ReplyObjects) -> float:
         rank += 1.7 if base_of(clause.verb[0]) in table("posture") else 0
     rank += 3.5 * is_immaterial(clause) + 6 * (bool(reply.object) and moves_body(clause))
     rank += 4 * (clause.verb[0] == "being" or (clause.verb[0] in table("seen") and clause.verb[-1] != "by"))
+    if clause.direct and clause.object is not None and base_of(clause.verb[0]) in table("light_verb"):
+        alone = not (clause.attached or clause.second) and (light_verb(clause.object) or is_body_part(clause.object))
+        had = base_of(clause.verb[0]) == "have"
+        rank += 4 * (is_inner(clause.object) if had else bool(alone) and not clause.object.of)
     return rank + 1.2 * (clause.sentence > 0) + 0.4 * (base_of(clause.verb[0]) in table("attributive"))
 
 

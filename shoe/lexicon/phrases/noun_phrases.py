@@ -297,6 +297,8 @@ class NounReader:
         if self._tag() == Tag.PREP and self.words[self.at] == "of" and self._tag(1) in NOMINAL:
             self.at += 1
             noun.of = self.noun_phrase()
+            if noun.of is not None and noun.head in text.WORD_CLASSES["measures"]:
+                noun.person = noun.of.person
         elif (self._tag() == Tag.AND and self._tag(1) in NOMINAL and not self._verb_after()) or (
             self._tag() == Tag.COMMA and _LIST.match(self.tags, self.at)
         ):

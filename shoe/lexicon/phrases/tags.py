@@ -103,6 +103,9 @@ def tag_open_class(words: list[str], i: int, tags: list[str]) -> str:
     before = next((tag for tag in reversed(tags) if tag != ADV), "")
     before = ADJ if before == COMMA and _ADJECTIVES.search("".join(tags)) else before
     place = Context(words, i, tags, known, before, tag_alone(words, i + 1), PERSON if known.person else NOUN)
+    result = known.adjective or word in table("resultative") or not (known.noun or known.forms or known.person)
+    if before == PAST and place.after in ("", PREP, Tag.SUB, AND, COMMA, Tag.TO) and result:
+        return ADV  # "painted blue", "dragged ashore"
     if not known.forms:
         return ADJ if _describes(place) or (before == NOUN and word in table("resultative")) else place.noun
     if "g" in known.forms:
@@ -203,6 +206,8 @@ def _tag_first_word(place: Context) -> str:
     if noun == PERSON and after != DET and not _is_command(words):
         return noun
     base, third = base_of(words[0]), tag_alone(words, 2)
+    if words[1:2] == ["of"] and known.noun and not is_expression(tuple(words[:2]), "verb"):
+        return noun
     if not after:
         implied = base in table("implied") and MATERIAL.isdisjoint(senses_of(words[0]))
         return noun if known.rather_noun and not implied else VERB
