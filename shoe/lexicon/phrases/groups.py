@@ -64,8 +64,9 @@ def _is_of_person(main: Clause, verb: str) -> bool:
         return False
     rides = main.direct and base_of(main.verb[0]) in table("conveyance")
     posed = not main.direct and base_of(main.verb[0]) in table("posture").keys() - table("directed").keys()
+    held = posed and not main.attached and main.verb[1:] in (["on"], ["in"], ["at"])
     holds = verb == "hold" and not any(is_kind(noun.head, kind) for noun in between for kind in table("bearer"))
-    return (rides or posed) and (holds or verb not in table("of_bearer"))
+    return (rides or posed) and (held or holds or verb not in table("of_bearer"))
 
 
 # Groups of clauses: one interaction, two interactions, or scenery.

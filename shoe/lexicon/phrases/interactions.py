@@ -49,6 +49,7 @@ def ranks_of(clauses: Sequence[Clause], reply: ReplyObjects) -> list[float]:
     topics = [clause.topic for clause in clauses if clause.topic is not None and not clause.topic.person]
     for k, clause in enumerate(clauses):
         earlier = any(clause.subject is each for each in topics) and not (clause.passive and clause.verb[-1] == "by")
+        earlier |= clause.kind == "relative" and clause.passive and any(clause.subject is c.object for c in clauses[:k])
         ranks[k] += 2 * (earlier or (clause.topic is not None and base_of(clause.verb[0]) == "have"))
         ranks[k] += 3.5 * (is_nearby(clause) and not any(_may_bear(clause, other) for other in clauses[k + 1 : k + 2]))
     return ranks
@@ -135,6 +136,8 @@ def _antecedents(clause: Clause, before: list[Clause], nouns: list[Noun], reply:
     attached = [attached.noun for other in before for attached in other.attached]
     found = with_conjuncts(*nouns, *attached, *_earlier_nouns(before))
     found = [n for n in found if n is not own and not n.person and not is_inner(n)]
+    done = [o.object for o in before if o.direct and base_of(o.verb[0]) in table("light_verb")]
+    found = [n for n in found if not (light_verb(n) and any(n is each for each in done))]
     found = [n.owner if n.its and n.owner is not None else n for n in found]
     found = [n for n in found if n is not clause.object and not is_body_part(n) and n.head not in table("anaphor")]
     named = reply.object.split()
@@ -171,9 +174,10 @@ def _resolve_pronoun(clause: Clause, before: list[Clause], things: list[Noun]) -
 
 def _antecedent_of_it(subject: Noun, before: list[Clause], nouns: list[Noun]) -> Noun:
     """Return the noun to which the subject "it" refers, as in "it is being washed"; the subject itself if unknown."""
+    earlier = [noun for clause in before if clause.passive and (noun := _inanimate_subject(clause)) is not None]
     objects = [clause.object for clause in before if clause.object is not None and clause.direct]
     things = [noun for noun in with_conjuncts(*nouns, *objects) if noun is not subject and not noun.person]
-    return next(reversed(things), subject)
+    return next(reversed(earlier or things), subject)
 
 
 def _inanimate_subject(clause: Clause) -> Noun | None:
@@ -197,10 +201,12 @@ def share_objects(clauses: list[Clause], nouns: list[Noun], reply: ReplyObjects)
         if before.object is not None or clause.object is None or not clause.linked:
             continue
         short = len(before.verb) == 1
+        alike = clause.linked == "or" and not clause.direct and short
         joined = clause.linked != "," or clause.kind == before.kind
         joined = joined and (clause.subject is before.subject or (short and clause.kind != "finite"))
-        if joined and not (short and implied_object(before)) and not is_bare(before):
+        if joined and not (short and implied_object(before)) and (alike or not is_bare(before)):
             before.object, before.direct = clause.object, clause.direct and short
+            before.verb += clause.verb[1:] if alike else []
 
 
 def _attach_antecedent(clause: Clause) -> None:
@@ -262,7 +268,9 @@ def verbs_with(clause: Clause, attached: Attached) -> list[str]:
         own = [] if is_body_part(clause.object) else [" ".join(clause.verb)]
         if attached.preposition != "of":
             return [whole, plain, *own]
-        return [whole, *own] if base_of(clause.verb[0]) in table("light_verb") else [" ".join(clause.verb), whole]
+        verb = base_of(clause.verb[0])
+        together = verb in table("light_verb") or is_expression((verb, clause.object.head), "verb")
+        return [whole, *own] if together else [" ".join(clause.verb), whole]
     one = attached.preposition != "with" and is_expression((clause.verb[0], attached.preposition), "verb")
     return [whole] if one else [plain, whole]
 
@@ -452,6 +460,9 @@ def _candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
     place = not clause.direct and is_scenery(clause.object) and clause.verb[-1] != "to"
     if place and clause.kind == "participle" and (nominal := nominal_candidate(clause)):
         return nominal
+    if beside and (place or clause.object.head in table("pronoun")):
+        also = names(clause.object) if place else []
+        return Candidate(verbs_with(clause, beside[0]), [*names(beside[0].noun), *also])
     if clause.second is not None and not clause.second.person and base_of(clause.verb[0]) != "feed":
         return Candidate([verb], [*names(clause.second), *names(clause.object)])
     if clause.use is not None:
@@ -518,5 +529,9 @@ def _reply_candidate(clause: Clause, object_: Noun, reply: ReplyObjects) -> Cand
     attached = [a for a in clause.attached if is_in_reply(a.noun, reply) and not a.noun.none]
     if attached and not direct:
         return Candidate(verbs_with(clause, attached[0]), names_known(attached[0].noun, reply))
+    part = clause.direct and object_ in direct and not has_head_in_reply(object_, reply)
+    if part and (inner := candidate_without_inner(clause, object_)):
+        return inner
+    elsewhere = not direct and not clause.direct and is_scenery(object_)
     found = [name for noun in direct or [object_] for name in names_known(noun, reply)]
-    return Candidate([" ".join(clause.verb)], found)
+    return Candidate([clause.verb[0] if elsewhere else " ".join(clause.verb)], found)

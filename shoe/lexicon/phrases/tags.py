@@ -176,7 +176,8 @@ def _tag_base_form(place: Context) -> str:
     """Return the tag of a word that can be a base or -s form: verb, participle, noun or adjective ("open book")."""
     words, i, tags, known, before, after, noun = place
     if not known.noun and not known.adjective:
-        return PAST if before == Tag.BE and "e" in known.forms else VERB
+        modifies = before == DET and known.forms == "b" and after in NOUNS_ADJ
+        return ADJ if modifies else PAST if before == Tag.BE and "e" in known.forms else VERB
     if before in (Tag.TO, AUX, NEG, REL) or ("s" in known.forms and after == DET and before not in ("", DET, Tag.POSS)):
         return VERB
     if before == Tag.BE:
@@ -249,7 +250,8 @@ def _tag_coordinate(place: Context) -> str:
         return VERB
     if known.adjective and other == ADJ:
         return ADJ
-    return VERB if after == DET and not known.person else noun
+    again = tags[0] == VERB and after == PREP and not known.rather_noun and "b" in known.forms
+    return VERB if again or (after == DET and not known.person) else noun
 
 
 # Tagging: a sentence is split into words; the tag of a word depends on its entries in the lexicon and its neighbours.
