@@ -114,7 +114,7 @@ def coco_labels(diagnosis: Diagnosis, report: Report) -> dict[str, Any]:
                 x1, y1, x2, y2 = box.tolist()
                 label = {"id": len(annotations), "category_id": classes[name], "bbox": [x1, y1, x2 - x1, y2 - y1]}
                 annotations.append({**label, "area": (x2 - x1) * (y2 - y1), **place, **named, **numbers})
-    sizes = [{"width": width, "height": height} for width, height in truth.sizes.tolist()]
-    images_of = [{"id": i, "file_name": name, **sizes[i]} for i, name in enumerate(truth.images)]
+    sizes = zip(truth.images, truth.sizes.tolist(), strict=True)
+    images_of = [{"id": i, "file_name": name, "width": w, "height": h} for i, (name, (w, h)) in enumerate(sizes)]
     categories, info = [{"id": i, "name": name} for name, i in classes.items()], {"description": str(report.signature)}
     return {"info": info, "categories": categories, "images": images_of, "annotations": annotations}

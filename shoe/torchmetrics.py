@@ -24,13 +24,8 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError(str(error.name), "torch") from None
 
-_COLUMNS = {
-    "human_boxes": torch.float64,
-    "object_boxes": torch.float64,
-    "verb": torch.int64,
-    "object": torch.int64,
-    "score": torch.float64,
-}
+_COLUMNS = dict.fromkeys(("human_boxes", "object_boxes", "score"), torch.float64)
+_COLUMNS |= dict.fromkeys(("verb", "object"), torch.int64)
 # ``unknown`` has the names of images with index -1, as UTF-8, each ended by a zero byte, because states are tensors.
 _STATES = {"image": torch.int64, "rows": torch.int64, "unknown": torch.uint8, **_COLUMNS}
 
@@ -85,8 +80,7 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
             bad_boxes: rule for predictions with an invalid box or score, as in :meth:`Interactions.from_columns`.
             torchmetrics_arguments: arguments of torchmetrics, like ``sync_on_compute``.
 
-        Raises:
-            OptionError: for an unknown protocol, option or value.
+        Raises OptionError for an unknown protocol, option or value.
         """
         check_bad_boxes(bad_boxes)
         super().__init__(**torchmetrics_arguments)
@@ -114,10 +108,9 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
     def update(self, predictions: Sequence[Mapping[str, Any]]) -> None:
         """Add the predictions of some images. If an image is invalid, the images before it have been added.
 
-        Raises:
-            OptionError: if an element is not a mapping with all keys, "image" is not the name or number of an
-                image, or a word is not in ``verbs`` or ``objects``.
-            InputError: for the first invalid prediction, as in :meth:`Interactions.from_columns`.
+        Raise OptionError if an element is not a mapping with all keys, "image" is not the name or number of an image,
+        or a word is not in ``verbs`` or ``objects``; InputError for the first invalid prediction, as in
+        :meth:`Interactions.from_columns`.
         """
         for each in predictions:
             check_kind("predictions", each, Mapping, '[{"image": NAME, "human_boxes": ..., ...}]')
@@ -144,8 +137,7 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
     def compute(self) -> dict[str, torch.Tensor]:
         """Score the predictions of all processes, and return one tensor per metric, by name.
 
-        Raises:
-            InputError: if there are predictions, but none of their images is in the ground truth.
+        Raise InputError if there are predictions, but none of their images is in the ground truth.
         """
         image, rows = (self._all(name).cpu().numpy() for name in ("image", "rows"))
         known = self.shoe.truth.interactions.images
@@ -153,10 +145,9 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         names = np.array([known[i] if i >= 0 else next(unknown) for i in image.tolist()], object)
         first = mask_of(np.unique(names.astype(str), return_index=True)[1], len(image))
         if not first.all():
-            repeated = (
-                f"{pluralize(int((~first).sum()), 'image')} occurred more than once; only the first occurrence counts"
-            )
-            warnings.warn(f"{repeated}: all predictions of an image must be in one element of `update`", stacklevel=2)
+            repeated = f"{pluralize(int((~first).sum()), 'image')} occurred more than once"
+            rule = "only the first occurrence counts: all predictions of an image must be in one element of `update`"
+            warnings.warn(f"{repeated}; {rule}", stacklevel=2)
         rows_kept = torch.from_numpy(np.repeat(first, rows))
         columns = {name: self._all(name).cpu()[rows_kept] for name in _COLUMNS}
         self.shoe.reset()

@@ -107,7 +107,6 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout."""
     root, folder = Path(__file__).resolve().parent.parent, tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(root)]
     subprocess.run(command, check=True, capture_output=True)

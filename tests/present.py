@@ -6,6 +6,5 @@ Value = TypeVar("Value")
 
 
 def present(value: Value | None) -> Value:
-    """The value, which must not be None."""
     assert value is not None
     return value

@@ -14,7 +14,6 @@ from shoe.similarity.pairs import RatedPairs
 
 
 def one_triplet(**changes: Any) -> Interactions:
-    """A table of one image and one triplet, with some columns changed."""
     return Interactions.from_columns(**(columns_of_one_triplet() | changes))
 
 

@@ -20,7 +20,6 @@ KEPT = re.findall("^!(.*)$", (ROOT / "deploy" / "Dockerfile.dockerignore").read_
 
 
 def step(name: str) -> str:
-    """The text of the last step of a kind, such as RUN."""
     return str(re.findall(rf"^{name} (.+)$", STEPS, re.MULTILINE)[-1])
 
 

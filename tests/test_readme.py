@@ -36,7 +36,6 @@ README = PAGES["README.md"]
 
 
 def fences(kind: str) -> Iterator[tuple[str, str]]:
-    """Page and text of each fence of a kind."""
     for page, text in PAGES.items():
         for body in re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL):
             yield page, body
@@ -186,7 +185,6 @@ def test_raters_and_answers_that_are_shown_can_be_read(tmp_path: Path) -> None:
 
 @pytest.mark.real_data
 def test_answers_that_are_shown_fit_the_annotations(tmp_path: Path, shared_data: Path) -> None:
-    """Each line matches a ground truth, and the texts give the scores."""
     truth = shoe.read_ground_truth(shared_data / "hico_det" / "instances_test2015.json", dataset="hico-det")
     examples = [(page, "thousand", lines) for page, lines in fences("json") if page in ("README.md", "docs/vlm.md")]
     table = present(re.search(r"```text\n(image,.*?)```", PAGES["docs/start/detector.md"], re.DOTALL))

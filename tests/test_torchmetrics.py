@@ -24,7 +24,6 @@ truth, table = shoe.read_ground_truth(TRUTH), shoe.read_predictions(PREDICTIONS[
 
 
 def mappings(table: Interactions) -> list[dict[str, Any]]:
-    """One mapping of tensors an image."""
     columns = {name: torch.from_numpy(getattr(table, name)) for name in ("human_boxes", "object_boxes", "score")}
     columns |= {name: torch.from_numpy(getattr(table, name)) for name in ("verb", "object")}
     ends = table.offsets.tolist()
@@ -129,6 +128,21 @@ def test_images_are_named_as_in_files(given: Any) -> None:
     metric = metric_of(truth, table)
     metric.update([one | {"image": given(one["image"])} for one in mappings(table)])
     assert float(metric.compute()["hico-det_map"]) == pytest.approx(expected(truth, table)["hico-det_map"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("names", "change"),
+    [
+        (("human_boxes", "object_boxes"), lambda tensor: tensor.to_sparse()),
+        (("human_boxes", "object_boxes"), lambda tensor: tensor.to_sparse_csr()),
+        (("verb", "score"), lambda tensor: tensor.to_sparse()),
+        (("human_boxes", "object_boxes"), lambda tensor: tensor.half()),
+    ],
+)
+def test_sparse_and_half_precision_tensors_give_the_same_map(names: tuple[str, ...], change: Any) -> None:
+    metric = metric_of(truth, table, protocols=["hico-det"])
+    metric.update([each | {name: change(each[name]) for name in names} for each in mappings(table)])
+    assert float(metric.compute()["hico-det_map"]) == pytest.approx(0.67984, abs=1e-4)
 
 
 def test_tensors_of_models_and_words_are_read() -> None:

@@ -22,7 +22,6 @@ _Format = Annotated[
     Option(help="Format of FILE: wn-lmf, obo, owl, skos, omw, table or rrf. Default: recognised by content."),
 ]
 _Language = Annotated[str | None, Option(help="Language to use, if FILE has several or does not state its language.")]
-_SHOWN = 10
 
 
 def build(
@@ -63,11 +62,14 @@ def build(
     if verbs:
         found = found.with_verbs(frozenset(kind.strip() for kind in verbs.split(",")))
     is_words = words_for is not None or format == "omw" or (format is None and ".tab" in source.suffixes)
-    made = building.build_words(found, label) if is_words else building.build(found, label, break_cycles=break_cycles)
+    if is_words:
+        content, concepts = building.build_words(found, label)
+    else:
+        content, concepts = building.build(found, label, break_cycles=break_cycles)
     with atomic_write(out) as stream:
-        stream.write(made.content)
-    print(f"{out}: {made.concepts:,} concepts from {found.title}, {len(made.content):,} bytes")
-    _print_left_out(made.left_out)
+        stream.write(content)
+    print(f"{out}: {concepts:,} concepts from {found.title}, {len(content):,} bytes")
+    _print_left_out(found.left_out)
 
 
 def info(
@@ -77,14 +79,14 @@ def info(
 
     Example: shoe lexicon info surgery.lexicon
     """
-    from shoe.lexicon.building.compare import lexicon_size
+    from shoe.lexicon.building.compare import contents
     from shoe.lexicon.resolve import lexicon_digest
     from shoe.lexicon.store import load_lexicon, use_lexicon, wordnet
     from shoe.maps.convert import unknown_words
 
     loaded = wordnet() if lexicon == "wordnet" else load_lexicon(lexicon)
     with use_lexicon(loaded):
-        held, unknown, digest = lexicon_size(loaded), unknown_words(benchmark(dataset).classes), lexicon_digest()
+        held, unknown, digest = contents(loaded), unknown_words(benchmark(dataset).classes), lexicon_digest()
     rows = {
         "name": loaded.label,
         "lexicon-sha in signatures": digest,
@@ -92,12 +94,7 @@ def info(
         "language": loaded.language,
         "concepts of": f"{loaded.concepts.title} ({loaded.concepts.digest})",
         "licence": loaded.about.get("licence", ""),
-        "concepts": f"{held.nouns:,} nouns, {held.verbs:,} verbs; {held.named:,} with words",
-        "words": f"{held.words:,}",
-        "glosses": f"{held.glosses:,}" if held.glosses else "",
-        "links": f"{held.linked:,}" if held.linked else "",
-        "parents": f"{held.relations:,}",
-        "kinds": ", ".join(f"{kind} {count:,}" for kind, count in held.kinds if kind != "-"),
+        **held,
         **{f"{dataset}: no word for a {part}": ", ".join(words) for part, words in unknown.items()},
     }
     print("\n".join(f"{label}: {printable(text, 1000)}" for label, text in rows.items() if text))
@@ -112,9 +109,7 @@ def diff(one: _File, other: _File) -> None:
     from shoe.lexicon.building.compare import differences
 
     found = differences(_source(one), _source(other))
-    for difference in found:
-        shown = ", ".join(difference.ids[:_SHOWN]) + (", ..." if len(difference.ids) > _SHOWN else "")
-        print(f"{difference.what}: {len(difference.ids):,} ({printable(shown, 1000)})")
+    _print_listed(found, 10)
     if not found:
         print("no difference")
 
@@ -128,9 +123,7 @@ def check(file: _File, format: _Format = None, language: _Language = None) -> No
 
     source = _source(file, format, language)
     print(f"{source.title}: {len(source.concepts):,} concepts")
-    for finding in find_defects(source):
-        shown = ", ".join(finding.examples) + (", ..." if finding.count > len(finding.examples) else "")
-        print(f"{finding.what}: {finding.count:,} ({printable(shown, 1000)})")
+    _print_listed(find_defects(source), 5)
     _print_left_out(source.left_out)
 
 
@@ -176,6 +169,12 @@ def _source(file: str, format: str | None = None, language: str | None = None) -
     except OSError as error:
         raise InputError(file, found=error.strerror or "", expected="a file that can be read") from None
     return to_source(load_lexicon(path)) if is_compiled else read_source(path, format, language)
+
+
+def _print_listed(found: dict[str, list[str]], most: int) -> None:
+    for what, ids in found.items():
+        shown = ", ".join(ids[:most]) + (", ..." if len(ids) > most else "")
+        print(f"{what}: {len(ids):,} ({printable(shown, 1000)})")
 
 
 def _print_left_out(left_out: dict[str, int]) -> None:

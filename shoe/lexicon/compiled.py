@@ -40,11 +40,9 @@ _MASKS = np.where(np.arange(LONGEST_NAME) < np.arange(LONGEST_NAME + 1)[:, None]
 
 
 def keys_in(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Keys:
-    """Return the (n,) 64-bit keys (hashes) of n names that are byte ranges of ``text``.
+    """Return the (n,) 64-bit keys (hashes) of n names in ``text``, given the byte offset and length of each name.
 
-    Args:
-        starts: (n,) byte offset of each name.
-        lengths: (n,) length of each name in bytes; names are cut at 128 bytes (no synset name is that long).
+    Names are cut at 128 bytes (no synset name is that long).
     """
     lengths = np.minimum(lengths, LONGEST_NAME)
     keys = np.zeros(len(starts), np.uint64)
@@ -113,20 +111,9 @@ PARTS: tuple[Pos, Pos] = ("n", "v")
 class Lexicon:
     """Lemmas, senses, hypernyms and inflection of nouns and verbs.
 
-    Lemmas are lower-case with underscores ("hot_dog"). Synset IDs are the integers from 0 to ``len(lexicon) - 1``.
-
-    Attributes:
-        label: short name for signatures and messages.
-        language: language code of two or three letters.
-        about: source, licence, and number of records of the source that were left out.
-        digest: 8 hex digits of a hash of the content.
-        spaced: whether blanks separate words in this language.
-        passed_over: function words, such as articles, that are not looked up as single words.
-        concepts: lexicon that defines the synsets: this lexicon itself, or WordNet 3.0 if this lexicon only has other
-            words for WordNet's synsets.
-        nouns: number of noun synsets, which is also the ID of the first verb synset.
-        keys: (synsets,) uint64 key (hash) of each synset's name.
-        caches: results of functions decorated with :func:`per_lexicon`.
+    Lemmas are lower-case with underscores ("hot_dog"). Synset IDs are the integers from 0 to ``len(lexicon) - 1``. The
+    lexicon that defines the synsets, ``concepts``, is this lexicon itself, or WordNet 3.0 if this lexicon only has
+    other words for its synsets. ``nouns`` is the number of noun synsets, which is also the ID of the first verb synset.
     """
 
     def __init__(self, content: bytes | memoryview | mmap.mmap, wordnet: Lexicon | None = None) -> None:
@@ -136,21 +123,23 @@ class Lexicon:
         header = msgspec.json.decode(content[16:start])
         table = header["arrays"]
         arrays = {name: np.frombuffer(content, dtype, size, start + offset) for name, dtype, offset, size in table}
-        self.digest: str = header["digest"]
-        self.label: str = header.get("name", "wordnet-3.0")
+        self.digest: str = header["digest"]  # 8 hex digits of a hash of the content
+        self.label: str = header.get("name", "wordnet-3.0")  # short name for signatures and messages
         self.title: str = header.get("title", "WordNet 3.0")
-        self.language: str = header.get("language", "en")
-        self.about: dict[str, Any] = header.get("about", {})
-        self.spaced: bool = header.get("spaced", True)
+        self.language: str = header.get("language", "en")  # code of two or three letters
+        self.about: dict[str, Any] = header.get("about", {})  # source, licence, and number of records left out
+        self.spaced: bool = header.get("spaced", True)  # whether blanks separate words in this language
+        # Function words, such as articles, that are not looked up as single words.
         self.passed_over = frozenset[str](header.get("passed_over", ()))
-        self.caches: dict[Any, Any] = {}
+        self.caches: dict[Any, Any] = {}  # results of functions decorated with per_lexicon
         self.concepts = self
         if wordnet and header.get("concepts") == wordnet.digest:
             self.concepts, arrays = wordnet, wordnet.arrays | arrays
+        self.is_wordnet = "name_text" not in arrays  # whether the synsets are those of WordNet 3.0
         self._endings: dict[str, list[list[str]]] = header.get("endings") or ENDINGS
         self._kinds: dict[str, Callable[[int], str]] = {}
         self.arrays: dict[str, NDArray[Any]] = arrays
-        self.nouns = int(arrays["nouns"][0])
+        self.nouns, self.keys = int(arrays["nouns"][0]), arrays["key"]
         self._bucket, self._tag_count = arrays["bucket"].data, arrays["tag_count"]
         self._text, self._text_end = arrays["lemma_text"].data, _ends(arrays["lemma_length"])
         self._sense, self._sense_end = arrays["sense"], _ends(arrays["sense_length"])
@@ -162,13 +151,6 @@ class Lexicon:
         self._lexnames: list[str] = arrays["lexnames"].tobytes().decode().split(" ")
         self._adjective_first = arrays["adjective_first"]
         self._names: dict[int, str] = {}
-        self.keys = arrays["key"]
-        self._exception_text = {pos: arrays[f"exceptions_{pos}"] for pos in PARTS}
-
-    @property
-    def is_wordnet(self) -> bool:
-        """Whether the synsets are those of WordNet 3.0."""
-        return "name_text" not in self.arrays
 
     def __len__(self) -> int:
         return len(self._lexname)
@@ -226,9 +208,9 @@ class Lexicon:
 
     def name(self, synset: int) -> str:
         """Return a synset's name: "ride.v.01" for WordNet 3.0's synsets, whatever the language; else the source ID."""
-        if synset not in self._names and self.concepts is not self:
-            self._names[synset] = self.concepts.name(synset)
-        elif synset not in self._names and not self.is_wordnet:
+        if self.concepts is not self:
+            return self.concepts.name(synset)
+        if synset not in self._names and not self.is_wordnet:
             self._names[synset] = self._texts("name")(synset)
         elif synset not in self._names:
             pos, first = self.pos(synset), int(self._member[self._member_end[synset]])
@@ -278,7 +260,7 @@ class Lexicon:
     @cached_property
     def exceptions(self) -> dict[Pos, dict[str, list[str]]]:
         """Irregular forms with their base forms, per part of speech: {"v": {"rode": ["ride"], ...}, ...}."""
-        lines = {pos: text.tobytes().decode().splitlines() for pos, text in self._exception_text.items()}
+        lines = {pos: self.arrays[f"exceptions_{pos}"].tobytes().decode().splitlines() for pos in PARTS}
         return {pos: {form: bases for form, *bases in map(str.split, of_pos)} for pos, of_pos in lines.items()}
 
     @cached_property

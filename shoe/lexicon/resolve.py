@@ -6,28 +6,16 @@ then for an object the pooled senses of its nouns, and for a verb its head word 
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import dropwhile, pairwise, takewhile
+from itertools import dropwhile, groupby, pairwise, takewhile
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.errors import unknown_name
 from shoe.lexicon import text
-from shoe.lexicon.senses import (
-    KIND,
-    LONGEST_EXPRESSION,
-    POS,
-    Part,
-    Sense,
-    bases,
-    constructions,
-    distinct,
-    find,
-    with_head,
-)
+from shoe.lexicon.senses import KIND, POS, Part, Sense, bases, constructions, distinct, find, with_head
 from shoe.lexicon.store import lexicon, per_lexicon, wordnet
 from shoe.lexicon.text import noun_forms, verb_forms
 
@@ -51,13 +39,9 @@ def match_labels(words: Sequence[str], labels: Sequence[str], part: Part) -> NDA
 
 @per_lexicon(16)
 def _known(labels: tuple[str, ...], part: Part) -> dict[str, int]:
-    known: dict[str, int] = {}
-    for number, label in enumerate(labels):
-        known.setdefault("".join(text.tokens(text.plain(label))), number)
-    for number, label in enumerate(labels):
-        for form in _forms(text.tokens(text.plain(label)), part):
-            known.setdefault(form, number)
-    return known
+    words = [text.tokens(text.plain(label)) for label in labels]
+    forms = {form: number for number, label in reversed(list(enumerate(words))) for form in _forms(label, part)}
+    return forms | {"".join(label): number for number, label in reversed(list(enumerate(words)))}
 
 
 def _match(word: str, known: dict[str, int], part: Part) -> int:
@@ -78,12 +62,9 @@ def _forms(label: list[str], part: Part) -> list[str]:
     """Return the regular inflections of a label: of the first word of a verb, or the last word of an object."""
     if not label or text.says_no_interaction(label):
         return []
-    if part == "verb":
-        forms = verb_forms(label[0])
-    else:
-        last = label[-1]
-        forms = [*noun_forms(last), *_IRREGULAR_PLURALS.get(last, []), *lexicon().base_forms(last, "n")]
-    return ["".join(with_head(label, form, part)) for form in forms]
+    last = label[-1]
+    nouns = [*noun_forms(last), *_IRREGULAR_PLURALS.get(last, []), *lexicon().base_forms(last, "n")]
+    return ["".join(with_head(label, form, part)) for form in (verb_forms(label[0]) if part == "verb" else nouns)]
 
 
 # Words in languages other than English: looked up without grammar rules.
@@ -102,12 +83,13 @@ def senses_of(words: Sequence[str], part: Part, spelled: str) -> list[Sense]:
     whole = _of(spelled, part)
     if whole or not words:
         return whole
-    units = [_without_elision(word) for word in words] if store.spaced else list("".join(words))
-    joint = "_" if store.spaced else ""
+    elided = [word.partition("'") for word in words]  # "s'asseoir" is "asseoir"
+    whole_words = [rest if rest and first in store.passed_over else first + mark + rest for first, mark, rest in elided]
+    units, joint = (whole_words, "_") if store.spaced else (list("".join(words)), "")
     found: list[Sense] = []
     start = 0
     while start < len(units) and not (found and part == "verb"):
-        for end in range(min(len(units), start + LONGEST_EXPRESSION), start, -1):
+        for end in range(min(len(units), start + text.LONGEST_EXPRESSION), start, -1):
             if end - start == 1 and units[start] in store.passed_over:
                 continue
             if senses := _of(joint.join(units[start:end]), part):
@@ -117,12 +99,6 @@ def senses_of(words: Sequence[str], part: Part, spelled: str) -> list[Sense]:
                 break
         start += 1
     return distinct(found)
-
-
-def _without_elision(word: str) -> str:
-    """Return a word without an elided function word: "asseoir" for "s'asseoir"."""
-    first, _, rest = word.partition("'")
-    return rest if rest and first in lexicon().passed_over else word
 
 
 def _of(written: str, part: Part) -> list[Sense]:
@@ -262,9 +238,8 @@ def _compound(words: list[str], spelled: str) -> tuple[list[Sense], list[str]]:
     for parts in map(text.tokens, spelled.split("_")):
         heads = [head for head in bases(parts[-1], "verb") if head != parts[-1]] if len(parts) > 1 else []
         if heads and words[: len(parts)] == parts:
-            why = f'base form of "{"-".join(parts)}"'
             known = [sense for head in heads for sense in find([*parts[:-1], head], "verb")]
-            return because(known, why), words[len(parts) - 1 :]
+            return because(known, f'base form of "{"-".join(parts)}"'), words[len(parts) - 1 :]
     return [], words
 
 
@@ -305,7 +280,7 @@ def _expression(words: list[str], spelled: str) -> tuple[list[Sense], bool]:
     Words after a verb may not belong to its meaning ("wiping out", "flying high"). In this case, the senses of the verb
     alone follow. Prepositions need not be covered.
     """
-    for end in range(min(len(words), LONGEST_EXPRESSION), 0, -1):
+    for end in range(min(len(words), text.LONGEST_EXPRESSION), 0, -1):
         senses = find(words[:end], "verb", spelled if end == len(words) else "")
         if not senses and end > 1 and words[end - 1] in EQUAL_PREPOSITIONS:
             senses = find([*words[: end - 1], EQUAL_PREPOSITIONS[words[end - 1]]], "verb")
@@ -337,7 +312,6 @@ def because(senses: Iterable[Sense], why: str) -> list[Sense]:
 
 ObjectWords = Literal["phrase-first", "pooled", "head", "phrase"]
 
-_MEASURES = text.WORD_CLASSES["measures"]  # nouns before "of" that state an amount
 # Words that only describe a noun, although they are also nouns in WordNet ("orange cat" is no fruit).
 _DESCRIPTIVE = text.WORD_CLASSES["descriptive"]
 # A participle before a noun describes it ("parked car"), unless tagged texts know it well as a noun ("building").
@@ -345,8 +319,7 @@ _NOUN_USES = 5
 _TABLES = Path(__file__).parent / "data"
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(NamedTuple):
     """Candidate synsets of a verb or object, best first; () for a word that is not in the lexicon."""
 
     word: str
@@ -447,7 +420,7 @@ def _nouns(words: list[str], group: list[str], main: bool) -> Iterable[Sense]:
     """
     end = len(group)
     while end > 0:
-        for start in range(max(0, end - LONGEST_EXPRESSION), end):
+        for start in range(max(0, end - text.LONGEST_EXPRESSION), end):
             known = group[start:end]
             if end < len(group) and describes(known):
                 continue
@@ -490,13 +463,7 @@ def _noun_groups(phrase: list[str]) -> list[list[str]]:
 
     "bowl of soup on a table" is [["bowl"], ["soup"]]; "slice of pizza" is [["pizza"]].
     """
-    groups: list[list[str]] = [[]]
-    for index, word in enumerate(phrase):
-        if not index or word not in text.PREPOSITIONS:
-            groups[-1].append(word)
-        elif word == "of":
-            groups.append([])
-        else:
-            break
-    groups = [without_determiners(group) for group in groups if group]
-    return [group for group in groups[:-1] if group[-1] not in _MEASURES] + groups[-1:]
+    own = [*phrase[:1], *takewhile(lambda word: word == "of" or word not in text.PREPOSITIONS, phrase[1:])]
+    parts = (list(group) for of, group in groupby(own, "of".__eq__) if not of)
+    groups = [without_determiners(group) for group in parts]
+    return [group for group in groups[:-1] if group[-1] not in text.WORD_CLASSES["measures"]] + groups[-1:]

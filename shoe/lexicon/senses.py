@@ -15,9 +15,6 @@ from shoe.lexicon.text import PREPOSITIONS, american, noun_forms, table_rows, un
 Part = Literal["verb", "object"]
 POS: dict[Part, Pos] = {"verb": "v", "object": "n"}
 
-LONGEST_EXPRESSION = 5
-"""Number of words of the longest expression that is looked up."""
-
 _NO_JOINTS = str.maketrans("", "", "_-")
 
 KIND = 0.75
@@ -61,15 +58,11 @@ class Sense(NamedTuple):
 def find(words: list[str], part: Part, spelled: str = "") -> list[Sense]:
     """Return the senses of an expression in any spelling: first from the table of aliases, then from the lexicon.
 
-    American spellings are tried only if the words as given have no sense. An unknown expression has no senses, nor has
-    an expression of more than five words, unless ``spelled`` is a lemma.
-
-    Args:
-        words: words of the expression, in lower case.
-        part: "verb" or "object".
-        spelled: expression as written, with underscores for blanks; it precedes other spellings.
+    ``words`` are in lower case; ``spelled``, the expression as written with underscores for blanks, precedes other
+    spellings. American spellings are tried only if the words as given have no sense. An unknown expression has no
+    senses, nor has an expression of more than five words, unless ``spelled`` is a lemma.
     """
-    if not words or (len(words) > LONGEST_EXPRESSION and not lexicon().has(spelled, POS[part])):
+    if not words or (len(words) > text.LONGEST_EXPRESSION and not lexicon().has(spelled, POS[part])):
         return []
     return list(_find(tuple(words), part, spelled))
 
@@ -106,10 +99,12 @@ def bases(word: str, part: Part) -> tuple[str, ...]:
 
 def _found(words: list[str], part: Part, spelled: str) -> list[Sense]:
     store, written = lexicon(), spelled or "_".join(words)
+    inflected, head = _alias_forms(part), words[-1 if part == "object" else 0]
+    forms = ["_".join(words), "".join(words), *("_".join(with_head(words, base, part)) for base in bases(head, part))]
     senses = [
-        Sense(store.synset(name), lemma, f"alias: {why}", WEIGHTS[relation], relation == "own")
-        for lemma in _alias_keys(words, part)
-        for name, relation, why in _aliases(part).get(lemma, [])
+        Sense(store.synset(name), alias, f"alias: {why}", WEIGHTS[relation], relation == "own")
+        for alias in dict.fromkeys(inflected[form] for form in forms if form in inflected)
+        for name, relation, why in _aliases(part)[alias]
         if store.synset(name) >= 0
     ]
     for lemma in _lemmas(words, part, spelled):
@@ -130,13 +125,9 @@ def distinct(senses: Iterable[Sense]) -> list[Sense]:
     for sense in senses:
         other = best.setdefault(sense.synset, sense)
         if other is not sense:
-            kept = sense if _counts(sense) > _counts(other) else other
+            kept = max(other, sense, key=lambda each: (each.weight, not is_rare(each.lemma, each.synset)))
             best[sense.synset] = kept._replace(own=sense.own or other.own)
     return list(best.values())
-
-
-def _counts(sense: Sense) -> tuple[float, bool]:
-    return sense.weight, not is_rare(sense.lemma, sense.synset)
 
 
 def is_rare(lemma: str, synset: int) -> bool:
@@ -171,12 +162,6 @@ def _lemmas(words: list[str], part: Part, spelled: str) -> list[str]:
 def with_head(words: list[str], head: str, part: Part) -> list[str]:
     """Return the words with the last word (of an object) or the first word (of a verb) replaced by ``head``."""
     return [*words[:-1], head] if part == "object" else [head, *words[1:]]
-
-
-def _alias_keys(words: list[str], part: Part) -> list[str]:
-    inflected, head = _alias_forms(part), words[-1 if part == "object" else 0]
-    forms = ["_".join(words), "".join(words), *("_".join(with_head(words, base, part)) for base in bases(head, part))]
-    return list(dict.fromkeys(inflected[form] for form in forms if form in inflected))
 
 
 @cache
@@ -284,7 +269,7 @@ def _is_verb(word: str, verb: str) -> bool:
     lemmas, store = bases(word, "verb"), lexicon()
     if "." not in verb:
         return verb in lemmas
-    first = [store.senses(lemma, "v").tolist()[0] for lemma in lemmas]
+    first = [int(store.senses(lemma, "v")[0]) for lemma in lemmas]
     if ".v." in verb:
         return any(store.synset(verb) in with_ancestors(sense) for sense in first)
     moving = [sense for sense in first if store.lexname(sense) == "verb.motion"]

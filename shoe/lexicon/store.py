@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache, wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import ParamSpec, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -67,15 +67,12 @@ def sealed(content: bytes) -> bytes:
     return content + hashlib.sha256(content).digest()
 
 
-def _unpickled(content: NDArray[np.uint8]) -> Lexicon:
-    return Lexicon(content.data, wordnet())
+def _unpickled(content: bytes) -> Lexicon:
+    return Lexicon(content, wordnet())
 
 
 # The shipped lexicon is pickled as a call that loads it, other lexicons by their content.
-copyreg.pickle(
-    Lexicon,
-    lambda store: (wordnet, ()) if store is wordnet() else (_unpickled, (np.frombuffer(store.content, np.uint8),)),
-)
+copyreg.pickle(Lexicon, lambda store: (wordnet, ()) if store is wordnet() else (_unpickled, (bytes(store.content),)))
 
 
 @contextmanager
@@ -110,8 +107,6 @@ def by_wordnet(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
     @wraps(function)
     def read(*arguments: _P.args, **named: _P.kwargs) -> _R:
-        if lexicon() is wordnet():
-            return function(*arguments, **named)
         with use_lexicon(wordnet()):
             return function(*arguments, **named)
 
@@ -142,13 +137,9 @@ listed_ids: Callable[[tuple[str, ...]], Ints] = per_lexicon(64)(ids_of)
 
 
 def ids_in(text: bytes, starts: Indices, ends: Indices) -> Ints:
-    """Return the (n,) sense IDs, in the active lexicon, of n names that are byte ranges of ``text``.
+    """Return the (n,) sense IDs of n names in ``text``, given the first byte and the byte after the end of each name.
 
     The ID is -1 for a name that :func:`names_of` does not return. Fast for many names.
-
-    Args:
-        starts: (n,) first byte of each name.
-        ends: (n,) byte after each name.
     """
     return lexicon().key_table.find(keys_in(text, starts, ends - starts))
 
@@ -168,39 +159,32 @@ def name_ranks(ids: Ints) -> Indices:
 
 
 def glosses(names: list[str]) -> dict[str, str]:
-    """Return {name: definition} of synsets of the active lexicon, without example sentences.
+    """Return {name: definition} of noun and verb synsets of the active lexicon, without example sentences.
 
-    If the active lexicon is not WordNet and has no definition for a synset, the value is "".
-
-    Args:
-        names: names of noun and verb synsets, such as "ride.v.01"; an unknown name raises OptionError.
+    If the lexicon has no definition for a synset, the value is "". An unknown name raises OptionError.
     """
-    store = lexicon()
+    store, found = lexicon(), {}
     for name in names:
-        if store.synset(name) < 0:
+        if (synset := store.synset(name)) < 0:
             raise OptionError(f"{quote(name)} is not a sense of {store.title}, such as {store.example()}")
-    if not store.is_wordnet:
-        return {name: store.gloss(store.synset(name)) or "" for name in names}
-    return {name: _definitions()[store.synset(name)] for name in names}
+        found[name] = _definitions()[synset] if store.is_wordnet else store.gloss(synset) or ""
+    return found
 
 
 @cache
 def sense_keys() -> dict[str, int]:
     """Return {sense key: synset ID} of WordNet; "ride%2:38:00::" has lemma, part of speech, file and lexical ID."""
-    base, lexical = wordnet(), _array("lexical_id").tolist()
-    files = base.arrays["lexname"].tolist()
-    members = ((lemma, synset) for synset in range(len(base)) for lemma in base.lemmas(synset))
+    with np.load(_TEXTS) as file:
+        lexical = iter(file["lexical_id"].tolist())
+    base, files = wordnet(), wordnet().arrays["lexname"].tolist()
     return {
-        f"{lemma}%{1 if synset < base.nouns else 2}:{files[synset]:02}:{number:02}::": synset
-        for (lemma, synset), number in zip(members, lexical, strict=True)
+        f"{lemma}%{1 if synset < base.nouns else 2}:{files[synset]:02}:{next(lexical):02}::": synset
+        for synset in range(len(base))
+        for lemma in base.lemmas(synset)
     }
 
 
 @cache
 def _definitions() -> list[str]:
-    return _array("gloss").tobytes().decode().split("\n")
-
-
-def _array(name: str) -> NDArray[Any]:
     with np.load(_TEXTS) as file:
-        return np.asarray(file[name])
+        return str(file["gloss"].tobytes(), "utf-8").split("\n")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 LONGEST_LABEL = 200
 """Longest label in characters; longer texts are not looked up."""
+LONGEST_EXPRESSION = 5
+"""Number of words of the longest expression that is looked up."""
 ALTERNATIVES = " / "
 """Separator of alternatives in a predicted verb or object, as in "sipping from / taking from"; the best comes first."""
 JOINED = re.compile(r"[,;/&+|\n]|\band\b")

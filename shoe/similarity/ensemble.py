@@ -61,16 +61,13 @@ class RaterWeights:
 
 
 def ensemble_values(ratings: Ratings, how: str, rater_weights: RaterWeights | None = None) -> Floats:
-    """Return the ensemble value of each of n pairs from the ratings of R raters.
+    """Return the (n,) ensemble values of n pairs, 0..1: the combined rating divided by 4; NaN for an unrated pair.
 
     Args:
         ratings: (n, R) ratings 0..4, -1 if a rater has not rated the pair; raters in the map's order.
         how: "mean"; "median"; "majority", the most frequent rating (on a tie, the first rater's rating among the most
             frequent ratings); or "majority-mean" (on a tie, the mean of the most frequent ratings).
         rater_weights: weights of the raters; equal weights if None. The median ignores weights.
-
-    Returns:
-        (n,) values 0..1: the combined rating divided by 4; NaN for an unrated pair.
     """
     rater_weights = rater_weights or RaterWeights.equal(ratings.shape[1])
     value = ENSEMBLES[check_ensemble(how)](rater_weights.mask_omissions(ratings), rater_weights.weights)
@@ -131,22 +128,17 @@ COMBINATIONS: dict[str, Callable[[Floats, Floats, float], Floats]] = {
 
 
 def combine(verb: Floats, object: Floats, how: str, weight: float) -> Floats:  # noqa: A002 - the field's word
-    """Return the similarity of interactions from the similarities of verbs and objects; the arrays broadcast.
+    """Return the similarity 0..1 of interactions from the similarities 0..1 of verbs and objects; the arrays broadcast.
 
     Human ratings of whole interactions agree with the arithmetic mean in 85.73 %, with the geometric mean in 84.29 %
     and with the minimum in 84.01 % (SHOE paper; docs/protocols.md, section 10.1).
 
     Args:
-        verb, object: similarity of the verbs and of the objects, 0..1.
         how: "arithmetic", weight * verb + (1 - weight) * object; "geometric", verb**weight * object**(1 - weight);
             or "minimum", which ignores the weight.
         weight: weight of the verb, 0..1; 0.5 in the paper.
 
-    Returns:
-        Similarity of the interactions, 0..1.
-
-    Raises:
-        OptionError: for an unknown ``how``, or a weight outside 0..1.
+    Raises OptionError for an unknown ``how``, or a weight outside 0..1.
 
     Example:
         >>> combine(np.array([1.0, 0.5]), np.array([0.5, 0.5]), "arithmetic", 0.5).tolist()

@@ -71,19 +71,16 @@ class Explanation(Document, frozen=True, kw_only=True):
 def explanations(
     similarity: Similarity, classes: HoiClasses, a: str, b: str, part: str | None = None
 ) -> tuple[list[Explanation], bool]:
-    """Return explanations of the similarity of a class and a prediction, both given as words.
+    """Return explanations of the similarity of a class and a prediction, and whether both texts are interactions.
+
+    For interactions, there is one explanation of the verbs and one of the objects; otherwise, one per class sense that
+    ``a`` may mean. Raise OptionError if the dataset has no such class, or ``a`` is both a verb and an object and
+    ``part`` is None.
 
     Args:
         a: the class, as the name of a sense (ride.v.01), a word of a class (ride), or an interaction (ride horse).
         b: the prediction, as a word (straddling) or an interaction (straddle pony).
         part: "verb" or "object": part of speech if ``a`` and ``b`` are not interactions; None if either is possible.
-
-    Returns:
-        (explanations, whether both texts are interactions). For interactions, there is one explanation of the verbs and
-        one of the objects; otherwise, one per class sense that ``a`` may mean.
-
-    Raises:
-        OptionError: if the dataset has no such class, or ``a`` is both a verb and an object and ``part`` is None.
     """
     of, predicted = (best_reading(text) if part is None and " " in text.strip() else None for text in (a, b))
     if of is None or predicted is None:

@@ -42,21 +42,16 @@ _KINDS = {"classes": "<i4", "senses": "<i4", "levels": "<u1", "ratings": "<f4", 
 class LearnedPart:
     """Predicted ratings of the pairs of C class senses and S senses of one part of speech.
 
-    Attributes:
-        classes: (C,) IDs of the class senses.
-        senses: (S,) IDs of the other senses, ascending.
-        levels: (S, ceil(C / 2)) level 0 to 15 of the predicted rating of each pair, two per byte: column k has class
-            2 k in its lower four bits and class 2 k + 1 in its upper four bits (:func:`pack_levels`).
-        ratings: (16, 5) fraction of each rating 0 to 4 per level; the mean rating increases with the level.
-        shared: (2,) fractions of the variance of prediction errors (as normal deviates, see :func:`sample_ratings`):
-            the fraction common to all pairs of a class, and the fraction common to all pairs of a sense.
+    A byte of ``levels`` has two levels: column k has class 2 k in its lower four bits and class 2 k + 1 in its upper
+    four bits (:func:`pack_levels`). ``shared`` are fractions of the variance of prediction errors, as normal deviates
+    (:func:`sample_ratings`).
     """
 
-    classes: Ints
-    senses: Ints
-    levels: NDArray[np.uint8]
-    ratings: NDArray[np.float32]
-    shared: NDArray[np.float32]
+    classes: Ints  # (C,) IDs of the class senses
+    senses: Ints  # (S,) IDs of the other senses, ascending
+    levels: NDArray[np.uint8]  # (S, ceil(C / 2)) level 0 to 15 of the predicted rating of each pair
+    ratings: NDArray[np.float32]  # (16, 5) fraction of each rating 0 to 4 per level; the mean rises with the level
+    shared: NDArray[np.float32]  # (2,) fraction common to all pairs of a class, and to all pairs of a sense
 
     def levels_of(self, class_senses: Ints, senses: Ints) -> NDArray[np.int8]:
         """Return (C, S) levels 0 to 15 of predicted ratings; -1 for an unknown class, else 0 for an unknown sense."""
@@ -126,8 +121,7 @@ class LearnedFile:
 def read_learned(path: Path, digest: str) -> Learned:
     """Return the memory-mapped predictions of a file per part of speech; ``digest`` is its expected SHA-256.
 
-    Raises:
-        InputError: if the file is missing, does not match the digest, or was made with another lexicon.
+    Raises InputError if the file is missing, does not match the digest, or was made with another lexicon.
     """
     hint = "run `shoe map learn` again"
     try:

@@ -13,6 +13,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -58,18 +59,11 @@ class _File(msgspec.Struct, frozen=True):
     sha256: Annotated[str, _described("the SHA-256 of the file")]
 
 
-class Extended(msgspec.Struct, frozen=True):
-    """Name and content digest of the shipped map that a similarity map extends."""
+class NameAndDigest(msgspec.Struct, frozen=True):
+    """Name and digest of the shipped map that a map extends, or of the lexicon that defines the rated senses."""
 
     name: _Name
-    digest: Annotated[str, _described("the digest of the extended map, 8 hex digits")]
-
-
-class UsedLexicon(msgspec.Struct, frozen=True):
-    """Name and digest of the lexicon that defines the rated senses; absent in map.json if it is WordNet 3.0."""
-
-    name: _Name
-    digest: Annotated[str, _described("the digest of the lexicon, 8 hex digits")]
+    digest: Annotated[str, _described("a digest, 8 hex digits")]
 
 
 class RaterEntry(msgspec.Struct, frozen=True):
@@ -86,6 +80,7 @@ class Header(msgspec.Struct, frozen=True):
     """Fields of every map.json; ``format`` is informative only.
 
     With ``either_direction``, a rating in the extended map also counts for the reversed pair if that pair is unrated.
+    ``lexicon`` is absent in map.json if it is WordNet 3.0.
     """
 
     version: Annotated[Literal[1], _described(f"{VERSION}, the version supported by this release of shoe")]
@@ -98,19 +93,15 @@ class Header(msgspec.Struct, frozen=True):
     objects: _Table
     learned: _File | None = None
     interactions: _File | None = None
-    extends: Extended | None = None
+    extends: NameAndDigest | None = None
     either_direction: bool = False
     second_senses: dict[Literal["verb", "object"], dict[str, str]] = {}
-    lexicon: UsedLexicon | None = None
+    lexicon: NameAndDigest | None = None
     format: Any = ""
 
 
 def read_map_json(path: Path) -> tuple[Header, dict[str, Any]]:
-    """Read a map.json and return its checked header, and its whole content as a dict.
-
-    Raises:
-        InputError: for a missing or invalid field, with its name.
-    """
+    """Return the checked header of a map.json, and its content; InputError for an invalid field or another lexicon."""
     try:
         about = parse_json(path, path.read_bytes())
         msgspec.json.encode([[[[about]]]])  # nested as deeply as in any document that contains it
@@ -129,20 +120,15 @@ def read_map_json(path: Path) -> tuple[Header, dict[str, Any]]:
     for field_, text in texts:
         if not text.isprintable():
             raise InputError(path, field=field_, found=quote(text), expected="a printable name")
-    names = [rater.name for rater in header.raters]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(path, field="raters", found=f"{quote(name)} twice", expected="unique names")
-    return header, about
-
-
-def check_lexicon(path: Path, header: Header) -> None:
-    """Raise InputError unless the lexicon in a map's ``header`` is the active lexicon; ``path`` is its map.json."""
-    used, rated = lexicon().concepts, header.lexicon or UsedLexicon(wordnet().label, wordnet().digest)
+    (name, often), *_ = Counter(rater.name for rater in header.raters).most_common(1)
+    if often > 1:
+        raise InputError(path, field="raters", found=f"{quote(name)} twice", expected="unique names")
+    used, rated = lexicon().concepts, header.lexicon or NameAndDigest(wordnet().label, wordnet().digest)
     if rated.digest != used.digest:
         hint = "use `shoe --lexicon FILE`, or convert the map with `shoe lexicon carry`"
         expected = f"{used.label} ({used.digest}), which is in use"
         raise InputError(path, field="lexicon", found=f"{rated.name} ({rated.digest})", expected=expected, hint=hint)
+    return header, about
 
 
 FILES: dict[Part, str] = {"verb": "verbs.tsv", "object": "objects.tsv"}
@@ -206,31 +192,25 @@ class SimilarityMap(Similarity):
 
     @classmethod
     def load(cls, name_or_folder: str | Path, ensemble: str | None = None) -> SimilarityMap:
-        """Load a shipped map by name, or any map by its folder.
+        """Load a shipped map by name ("hico-det"), or any map by the folder of its map.json ("./hico-det").
 
-        Args:
-            name_or_folder: name of a shipped map ("hico-det"), or folder with a map.json ("./hico-det").
-            ensemble: name of the ensemble; the ensemble named in map.json if None.
-
-        Raises:
-            OptionError: for an unknown map or ensemble.
-            InputError: for an invalid map, with file, line and field.
+        ``ensemble`` is the name of the ensemble; None for the ensemble named in map.json. Raise OptionError for an
+        unknown map or ensemble, and InputError for an invalid map, with file, line and field.
         """
         if not is_map(name_or_folder):
             raise no_map_error(name_or_folder, "similarity map", shipped_maps())
         is_shipped = name_or_folder in shipped_maps()
         folder = data_folder("similarity_maps") / name_or_folder if is_shipped else Path(name_or_folder)
         header, about = read_map_json(folder / ABOUT)
-        check_lexicon(folder / ABOUT, header)
         known = RaterEntry.__struct_fields__
         raters = [
             Rater(**msgspec.structs.asdict(rater), details={key: entry[key] for key in entry if key not in known})
             for rater, entry in zip(header.raters, about["raters"], strict=True)
         ]
-        names = tuple(rater.name for rater in raters)
-        files, wholes = {"verb": header.verbs, "object": header.objects}, header.interactions
-        read = {part: read_table(folder / file, names, files[part].sha256) for part, file in FILES.items()}
-        tables, digests = {p: pairs for p, (pairs, _) in read.items()}, {p: digest for p, (_, digest) in read.items()}
+        names, wholes = tuple(rater.name for rater in raters), header.interactions
+        tables, digests = dict[Part, RatedPairs](), dict[Part, str]()
+        for (part, file), stated in zip(FILES.items(), (header.verbs, header.objects), strict=True):
+            tables[part], digests[part] = read_table(folder / file, names, stated.sha256)
         how = check_ensemble(ensemble or header.ensemble)
         learned = LearnedFile(folder / LEARNED, header.learned.sha256) if header.learned else None
         whole = WholeFile(folder / WHOLE, wholes.sha256, names, tuple(range(len(names)))) if wholes else None
@@ -242,7 +222,7 @@ class SimilarityMap(Similarity):
         made = cls(*named, tables, digests, how, about, learned, whole, second_senses=seconds)
         return made._extending(folder / ABOUT, header.extends, header.either_direction) if header.extends else made
 
-    def _extending(self, path: Path, of: Extended, either_direction: bool) -> SimilarityMap:
+    def _extending(self, path: Path, of: NameAndDigest, either_direction: bool) -> SimilarityMap:
         """Return the map with the raters of the extended shipped map first; ``of`` is the map.json entry "extends"."""
         base = self.load(of.name) if of.name in shipped_maps() else None
         if base is None or base.digest != of.digest:
@@ -288,8 +268,7 @@ class SimilarityMap(Similarity):
     def learned(self) -> Learned | None:
         """Predicted ratings of unrated pairs, read on first access; None if the similarity map has no predictions.
 
-        Raises:
-            InputError: if the file does not match its SHA-256 in map.json.
+        InputError if the file does not match its SHA-256 in map.json.
         """
         return self.learned_file.learned if self.learned_file else None
 
@@ -431,22 +410,19 @@ def write_map(
 ) -> None:
     """Write a similarity map atomically. An earlier map in the folder is replaced; other files in the folder are kept.
 
+    The folder is created with its parents if needed. Raise InputError if it cannot be written, and OptionError for an
+    unknown ensemble.
+
     Args:
-        folder: folder of the map; created with its parents if needed.
         dataset: name of the dataset whose class senses are rated.
         raters: raters, in the order of the rating columns.
         pairs: rated pairs in any order, per part of speech.
         ensemble: default ensemble of :meth:`SimilarityMap.load`.
         prose: further content of map.json: provenance, sources, licence.
         name: name of the map; the folder name if None.
-        learned: predictions for unrated pairs (:func:`shoe.similarity.learned.learned_bytes`), and their description
-            for map.json.
+        learned: predictions (:func:`shoe.similarity.learned.learned_bytes`), and their entry for map.json.
         whole: ratings of whole interactions by ``raters``; None if there are none.
         extends: shipped map that the new map extends; its raters and ratings are not written again.
-
-    Raises:
-        InputError: if the folder cannot be written.
-        OptionError: for an unknown ensemble.
     """
     columns = [rater.name for rater in raters]
     about: dict[str, Any] = {
@@ -495,12 +471,9 @@ def write_map(
 
 
 def clear_leftovers(folder: Path) -> None:
-    """Check that a map can be written to ``folder``, and remove temporary folders of killed processes next to it.
+    """Remove temporary folders of killed processes next to ``folder``; InputError if no map can be written to it.
 
     If ``folder`` is missing, a complete map in such a temporary folder is first moved to ``folder``.
-
-    Raises:
-        InputError: if no map can be written to the folder.
     """
     folder = Path(os.path.realpath(folder))
     try:

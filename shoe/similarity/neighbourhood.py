@@ -59,12 +59,9 @@ class Neighbourhood(Similarity):
 
 
 def relations(class_senses: Ints, senses: Ints) -> tuple[Ints, Ints]:
-    """Return the steps up and the steps down on the shortest hypernym path from each class sense to each sense.
+    """Return the (C, S) steps up, and the (C, S) steps down, on the shortest path from each class sense to each sense.
 
-    Of equally short paths, the path with the fewest steps up is used.
-
-    Returns:
-        (C, S) steps up and (C, S) steps down; -1 if there is no path of at most ``STEPS``.
+    Both are -1 if there is no path of at most ``STEPS``. Of equally short paths, the one with fewest steps up counts.
     """
     up = np.full((len(class_senses), len(senses)), -1, np.int32)
     down, total = up.copy(), np.full(up.shape, STEPS + 1, np.int32)

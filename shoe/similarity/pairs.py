@@ -34,16 +34,11 @@ class RatedPairs:
 
     In a map, pairs are sorted by the names of class sense and sense (:meth:`by_name`), so that all pairs of a class
     sense are consecutive rows.
-
-    Attributes:
-        class_sense: (m,) ID of the class sense of each pair in the compiled lexicon.
-        sense: (m,) ID of the other sense of each pair.
-        ratings: (m, R) int8 ratings 0..4 by R raters; -1 if the rater has not rated the pair.
     """
 
-    class_sense: Ints
-    sense: Ints
-    ratings: Ratings
+    class_sense: Ints  # (m,) ID of the class sense of each pair in the compiled lexicon
+    sense: Ints  # (m,) ID of the other sense of each pair
+    ratings: Ratings  # (m, R) int8 ratings 0..4 by R raters; -1 if the rater has not rated the pair
 
     @classmethod
     def empty(cls, raters: int) -> RatedPairs:
@@ -84,8 +79,8 @@ class RatedPairs:
         """
         back = RatedPairs(self.sense, self.class_sense, self.ratings)[np.isin(self.sense, classes)]
         new = back[self.rows_of(back.class_sense, back.sense) < 0]
-        fields = ((getattr(each, name) for each in (self, new)) for name in ("class_sense", "sense", "ratings"))
-        return RatedPairs(*(np.concatenate(list(each)) for each in fields)).by_name()
+        class_sense, sense = np.append(self.class_sense, new.class_sense), np.append(self.sense, new.sense)
+        return RatedPairs(class_sense, sense, np.concatenate([self.ratings, new.ratings])).by_name()
 
     @property
     def rated(self) -> NDArray[np.bool_]:
@@ -124,19 +119,14 @@ def pair_keys(class_sense: NDArray[np.integer], sense: NDArray[np.integer]) -> I
 
 
 def read_table(path: Path, raters: Sequence[str], digest: str | None = None) -> tuple[RatedPairs, str]:
-    """Read a table of rated pairs of a similarity map.
+    """Read the table at ``path``; return its pairs, sorted by name, and the SHA-256 of the sorted table.
 
     Args:
-        path: verbs.tsv or objects.tsv of the map.
         raters: names of the expected rating columns.
         digest: SHA-256 of the sorted table according to map.json; None if unknown. If the SHA-256 of the file is
             different or ``digest`` is None, the lines are checked one by one, and may be in any order.
 
-    Returns:
-        The pairs, sorted by name, and the SHA-256 of the sorted table.
-
-    Raises:
-        InputError: for an invalid line, with line and field; or if the sorted content does not match ``digest``.
+    Raises InputError for an invalid line, with line and field; or if the sorted content does not match ``digest``.
     """
     try:
         text = path.read_bytes()
@@ -166,18 +156,10 @@ def format_table(pairs: RatedPairs, raters: Sequence[str]) -> bytes:
 
 
 def parse_table(text: bytes, source: Path, raters: Sequence[str] | None) -> RatedPairs:
-    """Parse and check a table of rated pairs, with rows in any order.
+    """Parse and check the ``text`` of a table, and return its pairs in their order: pair i (from 0) is on line i + 2.
 
-    Args:
-        text: content of the table.
-        source: path of the table, for messages.
-        raters: names of the expected rating columns; None for any names.
-
-    Returns:
-        The pairs in the order of the lines: pair i (from 0) is on line i + 2.
-
-    Raises:
-        InputError: for the first invalid line, with line and field.
+    ``source`` is the path of the table, for messages; ``raters`` are the names of the expected rating columns, None for
+    any names. Raise InputError for the first invalid line, with line and field.
     """
     try:
         lines = text.decode("ascii").splitlines()
@@ -191,35 +173,33 @@ def parse_table(text: bytes, source: Path, raters: Sequence[str] | None) -> Rate
     known: dict[str, int] = {}
     pairs: dict[tuple[int, int], list[int]] = {}
     for number, line in enumerate(lines[1:], start=2):
-        fields = line.split("\t")
+        fields, where = line.split("\t"), f"line {number}"
         if len(fields) != len(header):
-            found = f"{len(fields)} fields"
-            raise InputError(source, record=f"line {number}", found=found, expected=f"{len(header)} fields")
+            raise InputError(source, record=where, found=f"{len(fields)} fields", expected=f"{len(header)} fields")
         for column, name in zip(_NAMES, fields, strict=False):
             if name not in known:
-                known[name] = _sense(name, source, number, column)
+                known[name] = _sense(name, source, where, column)
         pair = known[fields[0]], known[fields[1]]
         if pair in pairs:
             found = f"a second line for {fields[0]} and {fields[1]}"
-            raise InputError(source, record=f"line {number}", found=found, expected="one line per pair")
-        try:
-            pairs[pair] = [RATINGS[field] for field in fields[2:]]
-        except KeyError:
-            rater, field = next((r, f) for r, f in zip(header[2:], fields[2:], strict=True) if f not in RATINGS)
-            expected, where = f"a rating 0 to {HIGHEST}, or an empty field", f"line {number}"
-            raise InputError(source, record=where, field=rater, found=quote(field), expected=expected) from None
+            raise InputError(source, record=where, found=found, expected="one line per pair")
+        for rater, field in zip(header[2:], fields[2:], strict=True):
+            if field not in RATINGS:
+                expected = f"a rating 0 to {HIGHEST}, or an empty field"
+                raise InputError(source, record=where, field=rater, found=quote(field), expected=expected)
+        pairs[pair] = [RATINGS[field] for field in fields[2:]]
     senses = np.array(list(pairs), np.int32).reshape(-1, 2)
     ratings = np.array(list(pairs.values()), np.int8).reshape(-1, len(header) - 2)
     return RatedPairs(senses[:, 0], senses[:, 1], ratings)
 
 
-def _sense(name: str, source: Path, number: int, column: str) -> int:
+def _sense(name: str, source: Path, where: str, column: str) -> int:
     store, sense = lexicon(), lexicon().synset(name)
     proper = store.name(sense) if sense >= 0 else ""
     if name != proper:
         expected = f"the name of a {store.title} synset, such as {store.example()}"
         expected = f"{proper}, the first name of this synset in {store.title.split()[0]}" if proper else expected
-        raise InputError(source, record=f"line {number}", field=column, found=quote(name), expected=expected)
+        raise InputError(source, record=where, field=column, found=quote(name), expected=expected)
     return sense
 
 

@@ -65,22 +65,16 @@ class Similarity(ABC):
 
     @abstractmethod
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return the similarity of C class senses and S other senses, all given as IDs of the compiled lexicon.
+        """Return the (C, S) similarities 0..1 of C class senses and S other senses, given as IDs in the active lexicon.
 
-        Args:
-            part: "verb" or "object".
-            class_senses: (C,) IDs; -1 for no_interaction, which has no sense.
-            senses: (S,) IDs.
-
-        Returns:
-            (C, S) values 0..1; NaN for an unrated pair, 1 for a sense with itself.
+        The ID of a class is -1 for no_interaction, which has no sense. The similarity is NaN for an unrated pair, 1 for
+        a sense with itself.
         """
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
-        """Return the predicted similarity of C class senses and S other senses, also for rated pairs.
+        """Return the (C, S) predicted similarities 0..1 of class senses and other senses, also for rated pairs.
 
-        Returns:
-            (C, S) values 0..1; NaN for a class without predictions. None if this similarity has no predictions.
+        NaN for a class without predictions; None if this similarity has no predictions.
         """
         return None
 
@@ -91,18 +85,10 @@ class Similarity(ABC):
 
     @public_function
     def between(self, part: Part, class_synsets: Sequence[str], synsets: Sequence[str]) -> Floats:
-        """Return the similarity of C class senses and S other senses, given as names.
+        """Return the (C, S) similarities 0..1 of C class senses and S other senses, given as names like "ride.v.01".
 
-        Args:
-            part: "verb" or "object".
-            class_synsets: names of C class senses, such as "ride.v.01".
-            synsets: names of S other senses.
-
-        Returns:
-            (C, S) float64, 0..1; NaN for an unrated pair, 1 for a sense with itself.
-
-        Raises:
-            OptionError: for a name that is no verb sense (for "verb") or no noun sense (for "object").
+        NaN for an unrated pair, 1 for a sense with itself. ``part`` is "verb" or "object"; OptionError for a name that
+        is no sense of this part of speech.
 
         Example:
             >>> from shoe import load_similarity
@@ -125,17 +111,13 @@ class Similarity(ABC):
         in part, count less. A word that equals the class's word has the value 1.
 
         Args:
-            part: "verb" or "object".
+            part: "verb" or "object"; OptionError for a name of a sense of another part of speech.
             classes: (name of the sense, word) of each of C classes, such as ("ride.v.02", "ride"). The name is "" for
                 no_interaction, which has no sense.
             words: W distinct predicted words or phrases, such as "sitting astride".
             options: semantic options; the options of protocol ``shoe`` if None.
 
-        Returns:
-            (C, W) float64 values, 0..1, and (C, W) uint8 :class:`Basis` of each value.
-
-        Raises:
-            OptionError: for a name that is no verb sense (for "verb") or no noun sense (for "object").
+        Returns (C, W) float64 values, 0..1, and (C, W) uint8 :class:`Basis` of each value.
 
         Example:
             >>> from shoe import load_similarity
@@ -166,19 +148,12 @@ def known_senses(part: Part, names: Sequence[str], none: bool = False) -> Ints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarityTable:
-    """Similarities of C classes and W predicted words.
+    """Similarities of C classes and W predicted words."""
 
-    Attributes:
-        values: (C, W) float64, 0..1.
-        basis: (C, W) uint8 :class:`Basis`: origin of each value, such as a rating or a prediction.
-        sense: (C, W) int32 ID of the word's sense that gave the value; -1 if no sense did.
-        unresolved: words without a sense in the lexicon. Such a word is similar only to a class with the same word.
-    """
-
-    values: Floats
-    basis: NDArray[np.uint8]
-    sense: Ints
-    unresolved: tuple[str, ...]
+    values: Floats  # (C, W) float64, 0..1
+    basis: NDArray[np.uint8]  # (C, W) uint8 :class:`Basis`: origin of each value, such as a rating or a prediction
+    sense: Ints  # (C, W) int32 ID of the word's sense that gave the value; -1 if no sense did
+    unresolved: tuple[str, ...]  # words without a sense in the lexicon: similar only to a class with the same word
 
 
 def similarity_table(
@@ -200,14 +175,12 @@ def similarity_table(
         class_senses: (C,) IDs of the classes' senses; -1 for no_interaction, which has no sense.
         class_words: words of the C classes, such as "ride".
         words: W distinct predicted words, as written in the prediction file.
-        options: options of the protocol, described in :class:`SemanticOptions`: ``sense``, ``object_words``,
-            ``partial``, ``direction``, ``alternatives`` (with ``sense="one"``, only one alternative counts) and
-            ``unrated`` ("drop" is the same as "zero" here; only the scorer drops predictions with unrated words).
+        options: options of the protocol, described in :class:`SemanticOptions`. With ``sense="one"``, only one
+            alternative counts. ``unrated="drop"`` is the same as "zero" here; the scorer drops such predictions.
         labels: all labels of the dataset, which have no partial matches; ``class_words`` if None.
 
-    Returns:
-        The table, with classes in the order of ``class_senses`` and words in the order of ``words``. For alternatives,
-        sense and basis are those of the most similar alternative.
+    Returns the table of classes and words in the given order. For alternatives, sense and basis are those of the most
+    similar alternative.
     """
     several = [alternatives(word, part) for word in words]
     single = list(dict.fromkeys(each for of_word in several for each in of_word))

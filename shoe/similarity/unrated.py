@@ -24,26 +24,16 @@ _SCEPTICS = 5  # prior ratings per bin, equal to WordNet's value, added to the r
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SenseLookups:
-    """Pairs of C class senses and the S senses of W predicted words, and which of the pairs are unrated.
-
-    Attributes:
-        class_senses: (C,) IDs of the class senses; -1 for no_interaction, which has no pairs.
-        synsets: (S,) IDs of the senses, ascending.
-        senses: (N,) indices into ``synsets``: the senses of the first word, best first, then those of the next word.
-        weights: (N,) weight 0..1 of each sense in ``senses``.
-        first: (W,) position in ``senses`` at which the senses of each word start.
-        count: (W,) number of senses of each word.
-        unrated: (C, S) mask of unrated pairs.
-    """
+    """Pairs of C class senses and the S senses of W predicted words, and which of the pairs are unrated."""
 
     part: Part
-    class_senses: Ints
-    synsets: Ints
-    senses: Indices
-    weights: Floats
-    first: Indices
-    count: Indices
-    unrated: Mask
+    class_senses: Ints  # (C,) IDs of the class senses; -1 for no_interaction, which has no pairs
+    synsets: Ints  # (S,) IDs of the senses, ascending
+    senses: Indices  # (N,) indices into ``synsets``: of the first word, best first, then those of the next word
+    weights: Floats  # (N,) weight 0..1 of each sense in ``senses``
+    first: Indices  # (W,) position in ``senses`` at which the senses of each word start
+    count: Indices  # (W,) number of senses of each word
+    unrated: Mask  # (C, S) mask of unrated pairs
 
     @classmethod
     def from_vocabulary(
@@ -64,12 +54,8 @@ class SenseLookups:
     def pairs(self, row: Indices, word: Indices) -> tuple[Indices, Indices, Indices]:
         """Return the m unrated pairs of senses that n comparisons of a class sense with a word look up.
 
-        Args:
-            row: (n,) index of the class sense in each comparison.
-            word: (n,) index of the word in each comparison.
-
-        Returns:
-            (m,) index of the comparison, (m,) index in ``class_senses`` and (m,) index in ``synsets`` of each pair.
+        ``row`` and ``word`` are the (n,) indices of class sense and word in each comparison. Each pair is given as (m,)
+        index of the comparison, (m,) index in ``class_senses`` and (m,) index in ``synsets``.
         """
         cell, index = expand(self.first[word], self.count[word])
         sense, unrated = self.senses[index], self.unrated[row[cell], self.senses[index]]
@@ -110,16 +96,11 @@ class ImputedSimilarity(ImputedBase):
     The imputed value is either a constant or a cautious value, which few unrated pairs are expected to exceed. For
     cautious values, pairs are grouped into ten bins by Wu-Palmer similarity. The cautious value is the 95 % quantile of
     the rated values in the bin of the pair, or the quantile of a lower bin if that is higher.
-
-    Attributes:
-        source: map whose unrated pairs get values.
-        classes: IDs of the class senses whose unrated pairs get values.
-        value: constant value 0..1; None for cautious values.
     """
 
-    source: Similarity
-    classes: frozenset[int]
-    value: float | None
+    source: Similarity  # map whose unrated pairs get values
+    classes: frozenset[int]  # IDs of the class senses whose unrated pairs get values
+    value: float | None  # constant value 0..1; None for cautious values
     name: str = "imputed"
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:

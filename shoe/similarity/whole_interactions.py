@@ -39,15 +39,10 @@ def normalize_word(word: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class WholeRatings:
-    """Ratings of m pairs of a class and a predicted interaction, each rated as a whole; each pair occurs once.
+    """Ratings of m pairs of a class and a predicted interaction, each rated as a whole; each pair occurs once."""
 
-    Attributes:
-        rows: m tuples (class verb, class object, predicted verb, predicted object).
-        ratings: (m, R) int8 ratings 0..4 by R raters; -1 if the rater has not rated the pair.
-    """
-
-    rows: Sequence[Row]
-    ratings: Ratings
+    rows: Sequence[Row]  # m tuples (class verb, class object, predicted verb, predicted object)
+    ratings: Ratings  # (m, R) int8 ratings 0..4 by R raters; -1 if the rater has not rated the pair
 
     @cached_property
     def columns(self) -> list[tuple[dict[str, int], Ints]]:
@@ -61,17 +56,12 @@ class WholeRatings:
 
 @dataclass(frozen=True)
 class WholeFile:
-    """File with a similarity map's ratings of whole interactions, read on first use.
-
-    Attributes:
-        raters: names of all rating columns of the file.
-        kept: indices in ``raters`` of the raters in use, in the order of the map's raters.
-    """
+    """File with a similarity map's ratings of whole interactions, read on first use."""
 
     path: Path
     sha256: str
-    raters: tuple[str, ...]
-    kept: tuple[int, ...]
+    raters: tuple[str, ...]  # names of all rating columns of the file
+    kept: tuple[int, ...]  # indices in ``raters`` of the raters in use, in the order of the map's raters
 
     def with_raters(self, columns: Sequence[int]) -> WholeFile:
         """Return the file with only the raters at the indices ``columns`` of the raters in use, in that order."""
@@ -81,8 +71,7 @@ class WholeFile:
     def ratings(self) -> WholeRatings:
         """Ratings of whole interactions by the raters in use, read from the file on first access.
 
-        Raises:
-            InputError: for an invalid line, with line and field, or if the content does not match the hash.
+        Raises InputError for an invalid line, with its number, or if the content does not match the hash.
         """
         content = read_bytes(self.path)
         if hashlib.sha256(content).hexdigest() != self.sha256:
@@ -106,8 +95,7 @@ def format_whole(pairs: WholeRatings, raters: Sequence[str]) -> bytes:
 def parse_whole(content: bytes, source: Path, raters: Sequence[str]) -> WholeRatings:
     """Parse and check a table of whole interactions from the path ``source``, with rating columns ``raters``.
 
-    Raises:
-        InputError: for the first invalid line, with its number.
+    Raises InputError for the first invalid line, with its number.
     """
     try:
         header, *lines = content.decode().removesuffix("\n").split("\n")
@@ -118,12 +106,11 @@ def parse_whole(content: bytes, source: Path, raters: Sequence[str]) -> WholeRat
         raise InputError(source, record="line 1", found=quote(header), expected="\t".join(names))
     rows: dict[Row, list[int]] = {}
     for number, line in enumerate(lines, start=2):
-        fields = line.split("\t")
-        verb, object_, said_verb, said_object = (fields + [""] * 4)[:4]
-        row = verb, object_, said_verb, said_object
-        if len(fields) != len(names) or not all(row) or row in rows or not RATINGS.keys() >= set(fields[4:]):
-            ratings = f"{len(raters)} ratings (0 to {HIGHEST} or empty)"
-            expected = f"4 names (each combination once) and {ratings}, separated by tabs"
+        *row, ratings = line.split("\t", 4) if line.count("\t") == len(names) - 1 else [""] * 5
+        fields = ratings.split("\t")
+        if not all(row) or tuple(row) in rows or not RATINGS.keys() >= set(fields):
+            expected = f"{len(raters)} ratings (0 to {HIGHEST} or empty)"
+            expected = f"4 names (each combination once) and {expected}, separated by tabs"
             raise InputError(source, record=f"line {number}", found=quote(line), expected=expected)
-        rows[row] = [RATINGS[rating] for rating in fields[4:]]
+        rows[(row[0], row[1], row[2], row[3])] = [RATINGS[rating] for rating in fields]
     return WholeRatings(list(rows), np.array(list(rows.values()), np.int8).reshape(len(rows), len(raters)))

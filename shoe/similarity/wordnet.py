@@ -17,18 +17,15 @@ _FAR = 1 << 16
 
 
 def wordnet_values(measure: str, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-    """Return the similarity of C class senses and S senses in WordNet's hypernym graph.
+    """Return the (C, S) similarities 0..1 of C class senses and S senses in WordNet's hypernym graph.
 
     Args:
         measure: "identity" (1 for the same sense, else 0), "path" (1 / (1 + length of the shortest path between the
             senses)) or "wup" (Wu and Palmer 1994: 2 d / (d1 + d2), d being the depth of the lowest common hypernym, d1
             and d2 the depths of the senses on a path through it).
         part: "verb" or "object". Verbs have no common root in WordNet, so a root is simulated.
-        class_senses: (C,) IDs; -1 for a class without a sense.
+        class_senses: (C,) IDs; -1 for a class without a sense, which gets NaN.
         senses: (S,) IDs.
-
-    Returns:
-        (C, S) values 0..1; NaN only for a class without a sense.
     """
     known, found = class_senses >= 0, np.full((len(class_senses), len(senses)), np.nan)
     if measure == "identity":

@@ -69,16 +69,6 @@ def test_bases_of_verbs_differ_from_morphy_by_intent_only(reader: Any) -> None:
             assert list(bases(word, "verb")) == theirs
 
 
-@pytest.mark.parametrize("pos", PARTS)
-def test_the_public_functions_of_nltk_agree(reader: Any, pos: Pos) -> None:
-    ours = lexicon()
-    for word in sorted(reader._exception_map[pos]):
-        bases = ours.base_forms(word, pos)
-        assert reader.morphy(word, pos) == (bases[0] if bases else None)
-        synsets = [ours.name(s) for base in bases for s in ours.senses(base, pos).tolist()]
-        assert [s.name() for s in reader.synsets(word, pos)] == synsets
-
-
 def test_tag_counts_are_those_of_nltk(reader: Any) -> None:
     ours = lexicon()
     for word in ("ride", "hold", "sit", "dog", "person", "horse", "hot_dog"):

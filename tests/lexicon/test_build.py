@@ -1,8 +1,6 @@
 """``scripts/build-lexicon``: the shipped file is what the script makes of WordNet, to the byte."""
 
 import sys
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 
@@ -11,18 +9,12 @@ import pytest
 
 from shoe.lexicon import store
 from tests.mentions import mentions
-
-SCRIPT = Path(__file__).parents[2] / "scripts" / "build-lexicon"
+from tests.scripts.conftest import loaded
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = spec_from_loader("build_lexicon", SourceFileLoader("build_lexicon", str(SCRIPT)))
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded("build-lexicon")
 
 
 @pytest.mark.slow

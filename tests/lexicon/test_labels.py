@@ -35,14 +35,17 @@ def label_of(word: str, part: Part) -> str | None:
     return LABELS[part][found] if found >= 0 else None
 
 
-@pytest.mark.parametrize(("word", "label"), [*pairs(VERBS), *((word.strip(), None) for word in NOT_VERBS.split(";"))])
-def test_verbs(word: str, label: str | None) -> None:
-    assert label_of(word, "verb") == label
-
-
-@pytest.mark.parametrize(("word", "label"), [*pairs(OBJECTS), *((word, None) for word in NOT_OBJECTS.split("; "))])
-def test_objects(word: str, label: str | None) -> None:
-    assert label_of(word, "object") == label
+@pytest.mark.parametrize(
+    ("part", "word", "label"),
+    [
+        *(("verb", *pair) for pair in pairs(VERBS)),
+        *(("verb", word.strip(), None) for word in NOT_VERBS.split(";")),
+        *(("object", *pair) for pair in pairs(OBJECTS)),
+        *(("object", word, None) for word in NOT_OBJECTS.split("; ")),
+    ],
+)
+def test_words_and_their_labels(part: Part, word: str, label: str | None) -> None:
+    assert label_of(word, part) == label
 
 
 def test_the_dataset_s_gerunds_and_plurals_are_its_labels() -> None:

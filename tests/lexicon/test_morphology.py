@@ -20,11 +20,11 @@ tyres: tires; encyclopaedia: encyclopedia
 """
 NOUN_BASES = """
 horses: horse; gases: gas; neckerchieves: neckerchief; foxes: fox; waltzes: waltz; couches: couch; brushes: brush
-firemen: fireman; ponies: pony; glasses: glasses glass
+firemen: fireman; ponies: pony; glasses: glasses glass; hot_dogs: hot_dog; mice: mouse; s: s
 """
 VERB_BASES = """
 hugs: hug; carries: carry; rides: ride rid; washes: wash; raced: race; washed: wash; riding: ride rid; kissing: kiss
-rode: ride
+rode: ride; lay: lay lie
 """
 
 

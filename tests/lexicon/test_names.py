@@ -2,27 +2,28 @@
 
 import numpy as np
 from hypothesis import given, strategies as st
+from numpy.typing import NDArray
 
+from shoe.lexicon.compiled import KeyTable, keys_in, keys_of
 from shoe.lexicon.store import ids_in, ids_of, lexicon, name_ranks, names_of
 
 AT = (0, -1, -3, -5)
 
 
-def in_a_text(names: list[str]) -> list[int]:
-    """Look names up between other bytes."""
-    text = b"\xff" + b"\xff\xff".join(name.encode() for name in names)
+def in_a_text(names: list[str]) -> tuple[bytes, NDArray[np.int64], NDArray[np.int64]]:
+    """Text with the names between other bytes, and where each name starts and ends."""
     lengths = np.array([len(name.encode()) for name in names], np.int64)
     starts = 1 + np.cumsum(lengths + 2) - lengths - 2
-    found: list[int] = ids_in(text, starts, starts + lengths).tolist()
-    return found
+    return b"\xff" + b"\xff\xff".join(name.encode() for name in names), starts, starts + lengths
 
 
 def test_every_name_of_wordnet_is_found() -> None:
     ids = np.arange(len(lexicon()))
     names = names_of(ids)
     assert len(set(names)) == len(names) == 95_882
-    assert in_a_text(names) == ids.tolist()
+    assert ids_in(*in_a_text(names)).tolist() == ids.tolist()
     assert ids_of(names[::97]).tolist() == ids[::97].tolist()
+    assert np.array_equal(lexicon().keys, keys_of(names))
 
 
 @given(st.integers())
@@ -41,7 +42,7 @@ def test_names_that_are_none_or_not_the_first_are_not_found(seed: int) -> None:
     ]
     alone = [int(ids_of([name])[0]) for name in spoilt]
     named = [sense >= 0 and lexicon().name(sense) == name for sense, name in zip(alone, spoilt, strict=True)]
-    assert in_a_text(spoilt) == np.where(named, alone, -1).tolist()
+    assert ids_in(*in_a_text(spoilt)).tolist() == np.where(named, alone, -1).tolist()
 
 
 def test_any_lemma_of_a_sense_names_it_one_by_one() -> None:
@@ -54,3 +55,21 @@ def test_ranks_sort_as_names_do() -> None:
     order = np.argsort(name_ranks(ids), kind="stable")
     assert names_of(ids[order]) == sorted(names_of(ids))
     assert name_ranks(ids[:0]).tolist() == []
+
+
+@given(st.lists(st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=90), max_size=8))
+def test_a_key_depends_on_the_name_alone(names: list[str]) -> None:
+    text, starts, ends = in_a_text(names)
+    alone = [int(keys_of([name])[0]) for name in names]
+    assert keys_of(names).tolist() == alone
+    assert keys_in(text, starts, ends - starts).tolist() == alone
+    assert len(set(alone)) == len(set(names))
+
+
+@given(st.integers())
+def test_a_table_finds_the_keys_that_are_in_it(seed: int) -> None:
+    rng = np.random.default_rng(abs(seed))
+    keys = np.unique(rng.integers(0, 1 << rng.integers(4, 63), rng.integers(0, 3000)).astype(np.uint64))
+    wanted = np.concatenate([rng.permutation(keys), rng.integers(0, 1 << 63, 50).astype(np.uint64)])
+    number = {key: index for index, key in enumerate(keys.tolist())}
+    assert KeyTable(keys).find(wanted).tolist() == [number.get(key, -1) for key in wanted.tolist()]

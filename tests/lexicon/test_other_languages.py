@@ -30,8 +30,7 @@ CHINESE = "# Made\tcmn\thttp://example.org\tCC0\n01957529-v\tcmn:lemma\t骑\n023
 
 def words(folder: Path, text: str = TAB) -> Lexicon:
     (folder / "made.tab").write_text(text, "utf-8")
-    made = build_words(read_source(folder / "made.tab"), "made")
-    return Lexicon(made.content, wordnet())
+    return Lexicon(build_words(read_source(folder / "made.tab"), "made")[0], wordnet())
 
 
 def test_words_of_another_language_lead_to_wordnets_senses(tmp_path: Path) -> None:

@@ -5,11 +5,12 @@ import pytest
 from shoe.lexicon.phrases.parse import PhraseInteractions, interactions
 from tests.lexicon.wordings import by_hand
 
-KINDS = ("denied in part", "notation", "joined", "relative", "noun", "caption", "sentences")
+KINDS = ["denied in part", "notation", "joined", "relative", "noun", "caption", "sentences", "words that are no verbs"]
+# Without articles: passives begin with a compound or an adjective, or have a preposition; the action is the subject's.
+KINDS += ["without articles", "noun in -ing", "passive without articles", "action of the subject"]
 
 
 def written(said: PhraseInteractions) -> str:
-    """Verbs and first objects of what is said."""
     return " & ".join(f"{verb} + {noun}".strip() for verb, noun in said.interactions) or "-"
 
 

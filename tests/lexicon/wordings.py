@@ -43,7 +43,6 @@ def rows(name: str) -> list[dict[str, str]]:
 
 
 def wordings(name: str) -> Iterator[Wording]:
-    """Read the wordings of a file."""
     for row in rows(name):
         key, _, value = row["given"].partition(": ")
         verbs, objects = ([word.split("|") for word in row[part].split(" & ")] for part in ("verbs", "objects"))
@@ -53,7 +52,6 @@ def wordings(name: str) -> Iterator[Wording]:
 
 
 def parsed(wording: Wording) -> PhraseInteractions:
-    """Return what the parser makes of a wording."""
     given = wording.given
     known = given["known"].split(", ") if "known" in given else ()
     return interactions(wording.phrase, verb=given.get("verb"), object=given.get("object"), known=known)

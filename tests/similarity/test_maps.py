@@ -15,10 +15,10 @@ from shoe.core.errors import InputError
 from shoe.lexicon.store import lexicon
 from shoe.similarity import Rater, SimilarityMap, load_similarity, write_map
 from tests.errors import input_error, option_error
-from tests.maps.samples import Pairs
+from tests.maps.samples import ROWS, Pairs, made
 from tests.tables import pairs_by_name
 
-RATERS = [Rater("one", "a model"), Rater("two", "another model", "with a note")]
+RATERS = [Rater("one", "a model"), Rater("two", "another model", "with a note", {"refused": 2})]
 VERBS: Pairs = {
     ("ride.v.01", "straddle.v.01"): (3, 2),
     ("ride.v.01", "board.v.01"): (None, 1),
@@ -61,7 +61,12 @@ def test_values_of_a_map(tmp_path: Path) -> None:
     assert similarity.ratings("verb", "ride.v.01", "board.v.01") == {"one": None, "two": 1}
     assert similarity.ratings("verb", "board.v.01", "ride.v.01") is None
     assert similarity.raters == tuple(RATERS)
+    assert [rater["name"] for rater in similarity.about["raters"]] == ["one", "two"]
+    assert [rater.get("refused") for rater in similarity.about["raters"]] == [None, 2]
     assert similarity.about["verbs"] | {"sha256": ""} == {"class_synsets": 2, "pairs": 4, "non_zero": 2, "sha256": ""}
+    in_order = dict(zip(similarity.tables["verb"].names(), similarity.pair_values("verb").tolist(), strict=True))
+    assert np.isnan(in_order.pop(("feed.v.01", "ride.v.01")))
+    assert in_order == {("ride.v.01", a): v for a, v in zip(senses[:3], (0.625, 0.25, 0), strict=True)}
 
 
 def test_values_of_a_map_are_the_users_or_the_maps_ensemble(tmp_path: Path) -> None:
@@ -222,3 +227,20 @@ def test_names_that_are_no_map(tmp_path: Path) -> None:
         load_similarity(tmp_path)
     with option_error("unknown ensemble 'mode'"):
         load_similarity("wup", "mode")
+
+
+@pytest.mark.parametrize(("columns", "raters"), [([0], ["one"]), ([1], ["two"]), ([1, 0], ["two", "one"])])
+def test_a_map_with_fewer_raters_is_theirs_alone(tmp_path: Path, columns: list[int], raters: list[str]) -> None:
+    whole = made(tmp_path / "a")
+    alone = made(tmp_path / "b", {pair: [row[c] for c in columns] for pair, row in ROWS.items()}, raters)
+    fewer = whole.with_raters(columns)
+    for part in whole.tables:
+        np.testing.assert_array_equal(fewer.pair_values(part), alone.pair_values(part))
+        np.testing.assert_array_equal(fewer.tables[part].ratings, alone.tables[part].ratings)
+    assert fewer.ratings("verb", "ride.v.01", "board.v.01") == alone.ratings("verb", "ride.v.01", "board.v.01")
+    assert [rater.name for rater in fewer.raters] == raters
+
+
+def test_fewer_raters_have_another_digest() -> None:
+    whole = SimilarityMap.load("hico-det")
+    assert len({similarity.digest for similarity in (whole, *(whole.with_raters([c]) for c in range(3)))}) == 4

@@ -1,13 +1,11 @@
 """Rated pairs: the one shape of them, and the text that holds them."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 from hypothesis import given, strategies as st
 
 from shoe.lexicon.store import ids_of
-from shoe.similarity import RatedPairs, Rater, write_map
 from shoe.similarity.pairs import format_table, parse_table
 from tests.maps.samples import Pairs
 from tests.tables import pairs_by_name
@@ -48,14 +46,3 @@ def test_pairs_are_found_in_any_order(seed: int) -> None:
         assert found == [pair if pair in pairs else None for pair in wanted]
     by_class = {sense: made.sense[made.class_sense == sense].tolist() for sense in made.class_sense.tolist()}
     assert {sense: made.sense[rows].tolist() for sense, rows in made.classes.items()} == by_class
-
-
-def test_map_json_says_what_is_told_of_a_rater_and_counts_pairs(tmp_path: Path) -> None:
-    pairs = pairs_by_name({("ride.v.01", "eat.v.01"): [0, None], ("ride.v.01", "board.v.01"): [3, 0]}, 2)
-    raters = [Rater("a", "m", details={"refused": 2}), Rater("b", "m")]
-    write_map(tmp_path / "toy", dataset="hico-det", raters=raters, pairs={"verb": pairs, "object": RatedPairs.empty(2)})
-    about = json.loads((tmp_path / "toy" / "map.json").read_text())
-    a, b = ({"name": name, "model": "m", "note": ""} for name in "ab")
-    assert about["raters"] == [a | {"refused": 2}, b]
-    assert (about["name"], about["verbs"]["pairs"], about["verbs"]["non_zero"]) == ("toy", 2, 1)
-    assert (about["verbs"]["class_synsets"], about["objects"]["pairs"]) == (1, 0)

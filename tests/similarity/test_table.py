@@ -185,38 +185,34 @@ class Rules:
 
 
 @pytest.mark.parametrize(
-    ("part", "object_words", "sense", "unrated", "direction"),
+    ("part", "object_words", "sense", "unrated", "direction", "partial"),
     [
         *(
-            (part, "phrase-first", *options)
+            (part, "phrase-first", *options, "weighed")
             for part in ("verb", "object")
             for options in itertools.product(SENSE, ["zero", "wup"], DIRECTION)
         ),
-        ("object", "pooled", "max", "zero", "class"),
-        ("object", "pooled", "one", "wup", "symmetric"),
-        ("object", "head", "max", "zero", "symmetric"),
-        ("object", "phrase", "first", "zero", "class"),
+        ("object", "pooled", "max", "zero", "class", "weighed"),
+        ("object", "pooled", "one", "wup", "symmetric", "weighed"),
+        ("object", "head", "max", "zero", "symmetric", "weighed"),
+        ("object", "phrase", "first", "zero", "class", "weighed"),
+        *((part, "phrase-first", "likely", "zero", "class", "full") for part in ("verb", "object")),
     ],
 )
-def test_every_cell_follows_the_rules(part: Part, object_words: str, sense: str, unrated: str, direction: str) -> None:
+def test_every_cell_follows_the_rules(
+    part: Part, object_words: str, sense: str, unrated: str, direction: str, partial: str
+) -> None:
     words = WORDS[part]
-    found = table(part, words, object_words=object_words, sense=sense, unrated=unrated, direction=direction)
-    rules = Rules(part, sense, unrated, direction, object_words)
+    options = {"object_words": object_words, "sense": sense, "unrated": unrated}
+    options |= {"direction": direction, "partial": partial}
+    found, rules = table(part, words, **options), Rules(part, **options)
     near = {"ride", "hold", "sit_on", "cut_with", "stand_under", NO_INTERACTION}
     near |= {"horse", "hot_dog", "motorcycle", "cell_phone", "tv"}
     for c, of in enumerate(CLASSES[part]):
-        for w, word in enumerate(words) if of[1] in near or c % 12 == 0 else ():
+        for w, word in enumerate(words) if of[1] in near or c % 12 == 0 or partial == "full" else ():
             value, basis = rules.cell(*of, word)
             assert found.values[c, w] == pytest.approx(value, abs=1e-15), (of, word)
             assert found.basis[c, w] == basis, (of, word)
-
-
-@pytest.mark.parametrize("part", ["verb", "object"])
-def test_every_cell_follows_the_rules_where_what_is_partial_counts_in_full(part: Part) -> None:
-    found = table(part, WORDS[part], partial="full", unrated="zero")
-    rules = Rules(part, "likely", "zero", "class", "phrase-first", "full")
-    for (c, of), (w, word) in itertools.product(enumerate(CLASSES[part]), enumerate(WORDS[part])):
-        assert (found.values[c, w], found.basis[c, w]) == rules.cell(*of, word)
 
 
 def test_rare_senses_and_words_of_a_part_count_less() -> None:
@@ -383,7 +379,6 @@ def test_what_holds_for_any_similarity(seed: int, words: list[str], sense: str, 
 
 
 def test_pooled_words_raise_values_and_nothing_gives_nothing() -> None:
-    """Pooling words adds senses: the value can only rise."""
     words = ["hot dog", "motorcycle handlebar", "sports ball", "wine glass"]
     pooled = table("object", words, object_words="pooled").values
     head = table("object", words, object_words="head").values

@@ -3,8 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import accumulate, chain
@@ -43,9 +42,8 @@ def in_buckets(lemmas: Iterable[str]) -> list[str]:
 def word_arrays(senses: Mapping[tuple[str, Pos], Sequence[int]], members: Sequence[Sequence[str]]) -> Arrays:
     """Return {name: array} for the lemmas and senses of a compiled file; all usage counts and adjective flags are 0.
 
-    Args:
-        senses: concept IDs of each (lemma, part of speech), most frequent sense first.
-        members: lemmas of each concept.
+    ``senses`` are the concept IDs of each (lemma, part of speech), most frequent sense first; ``members`` the lemmas of
+    each concept.
     """
     lemmas = in_buckets({lemma for lemma, _ in senses})
     number = {lemma: index for index, lemma in enumerate(lemmas)}
@@ -106,16 +104,6 @@ def pack(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any] | None = N
 
 DEEPEST = 250
 """Maximum depth of a concept below a root."""
-_MOST_EXAMPLES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Defect:
-    """Type of defect, such as a missing gloss: number of concepts with it, and IDs or names of at most five of them."""
-
-    what: str
-    count: int
-    examples: tuple[str, ...]
 
 
 def check_ids(source: Source) -> None:
@@ -123,15 +111,14 @@ def check_ids(source: Source) -> None:
     if not source.concepts:
         raise InputError(source.path, found="no concepts", expected="at least one noun or verb")
     seen: dict[str, str] = {}
-    for concept in source.concepts:
-        id_ = concept.id
-        if not id_ or len(id_.encode()) > LONGEST_NAME or not id_.isprintable() or any(map(str.isspace, id_)):
+    for id_, where in ((concept.id, concept.where) for concept in source.concepts):
+        if not 0 < len(id_.encode()) <= LONGEST_NAME or not id_.isprintable() or any(map(str.isspace, id_)):
             expected = f"an ID of 1 to {LONGEST_NAME} bytes without blanks"
-            raise InputError(source.path, record=concept.where, field="id", found=quote(id_), expected=expected)
+            raise InputError(source.path, record=where, field="id", found=quote(id_), expected=expected)
         if id_ in seen:
             expected = f"unique IDs (first use: {seen[id_]})"
-            raise InputError(source.path, record=concept.where, found=f"the ID {quote(id_)} twice", expected=expected)
-        seen[id_] = concept.where
+            raise InputError(source.path, record=where, found=f"the ID {quote(id_)} twice", expected=expected)
+        seen[id_] = where
 
 
 def depths_and_cycle(parents: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, int], tuple[str, ...]]:
@@ -157,10 +144,7 @@ def check_parents(source: Source, *, break_cycles: bool) -> dict[str, tuple[str,
     """Return {concept ID: IDs of parents}, with only parents that exist and have the same part of speech.
 
     If ``break_cycles`` is true, one relation of each cycle of parents is removed, too. Removed relations are counted in
-    ``source.left_out``.
-
-    Raises:
-        InputError: for a cycle if ``break_cycles`` is false, or for a concept more than 250 levels below its root.
+    ``source.left_out``. Raise InputError for other cycles, and for a concept more than 250 levels below its root.
     """
     pos = {concept.id: concept.pos for concept in source.concepts}
     parents = {}
@@ -186,28 +170,25 @@ def check_parents(source: Source, *, break_cycles: bool) -> dict[str, tuple[str,
     return parents
 
 
-def find_defects(source: Source) -> list[Defect]:
-    """Return the types of defects that a source has, the most severe type first; [] without defects."""
+def find_defects(source: Source) -> dict[str, list[str]]:
+    """Return {type of defect, such as "concepts without a gloss": IDs or names}, the most severe type first."""
     all_ = source.concepts
     ids, pos = Counter(c.id for c in all_), {c.id: c.pos for c in all_}
     has_child = {parent for c in all_ for parent in c.parents}
     known = {c.id: tuple(p for p in c.parents if pos.get(p) == c.pos) for c in all_}
     depth, cycle = depths_and_cycle(known)
     named = Counter((name.lower(), c.pos) for c in all_ for name in set(c.names))
-    mixed = (c.id for c in all_ for p in c.parents if pos.get(p, c.pos) != c.pos)
-    alone = (c.id for c in all_ if not known[c.id] and c.id not in has_child)
-    said: list[tuple[str, Iterator[str]]] = [
-        ("repeated IDs", (id_ for id_, count in ids.items() if count > 1)),
-        ("concepts on or below a cycle of parents", (id_ for id_ in known if cycle and id_ not in depth)),
-        ("concepts without a name", (c.id for c in all_ if not any(map(str.strip, c.names)))),
-        ("concepts without a gloss", (c.id for c in all_ if not c.gloss.strip())),
-        ("relations to concepts that do not exist", (p for c in all_ for p in c.parents if p not in pos)),
-        ("relations between a noun and a verb", mixed),
-        ("concepts with neither parents nor children", alone),
-        ("names of several concepts", (name for (name, _), count in named.items() if count > 1)),
-    ]
-    found = [(what, list(examples)) for what, examples in said]
-    return [Defect(what, len(listed), tuple(listed[:_MOST_EXAMPLES])) for what, listed in found if listed]
+    found = {
+        "repeated IDs": [id_ for id_, count in ids.items() if count > 1],
+        "concepts on or below a cycle of parents": [id_ for id_ in known if cycle and id_ not in depth],
+        "concepts without a name": [c.id for c in all_ if not any(map(str.strip, c.names))],
+        "concepts without a gloss": [c.id for c in all_ if not c.gloss.strip()],
+        "relations to concepts that do not exist": [p for c in all_ for p in c.parents if p not in pos],
+        "relations between a noun and a verb": [c.id for c in all_ for p in c.parents if pos.get(p, c.pos) != c.pos],
+        "concepts with neither parents nor children": [c.id for c in all_ if not known[c.id] and c.id not in has_child],
+        "names of several concepts": [name for (name, _), count in named.items() if count > 1],
+    }
+    return {what: ids for what, ids in found.items() if ids}
 
 
 _LANGUAGES = Path(__file__).parents[1] / "data" / "languages.json"
@@ -216,28 +197,14 @@ _NO_DEFINITIONS: Arrays = dict.fromkeys(("doing", "doing_verb", "definition_sens
 _NO_DEFINITIONS |= {"definition": np.zeros(0, np.uint64)}
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltLexicon:
-    """Result of compiling a source.
+def build(source: Source, name: str, *, break_cycles: bool = False) -> tuple[bytes, int]:
+    """Compile a source to a lexicon with its own concepts; return the content of the file and the number of concepts.
 
-    Attributes:
-        concepts: number of concepts of the source that are in the lexicon.
-        left_out: number of records left out, by reason.
-    """
+    ``name`` is the name of the lexicon in signatures. Records left out are counted in ``source.left_out``; with
+    ``break_cycles``, these include one relation of each cycle of parents.
 
-    content: bytes
-    concepts: int
-    left_out: dict[str, int]
-
-
-def build(source: Source, name: str, *, break_cycles: bool = False) -> BuiltLexicon:
-    """Compile a source to a lexicon with its own concepts.
-
-    Args:
-        name: name of the lexicon in signatures.
-        break_cycles: leave out one relation of each cycle of parents; otherwise a cycle is an error.
-
-    Raises InputError for invalid or repeated IDs, cycles of parents, concepts too deep below a root, or no concepts.
+    Raises InputError for invalid or repeated IDs, cycles of parents (unless ``break_cycles``), concepts too deep below
+    a root, or no concepts.
     """
     check_ids(source)
     parents = check_parents(source, break_cycles=break_cycles)
@@ -245,12 +212,13 @@ def build(source: Source, name: str, *, break_cycles: bool = False) -> BuiltLexi
     number = {concept.id: index for index, concept in enumerate(concepts)}
     members = [_lemmas(concept.names, source) for concept in concepts]
     senses = _senses(source, number, [concept.pos for concept in concepts], members)
-    kinds = {kind: index for index, kind in enumerate(dict.fromkeys(_kind(concept.kind) for concept in concepts))}
+    kind_of = ["_".join(concept.kind.split()) or "-" for concept in concepts]
+    kinds = {kind: index for index, kind in enumerate(dict.fromkeys(kind_of))}
     above = [[number[parent] for parent in parents[concept.id]] for concept in concepts]
     arrays: Arrays = {
         "nouns": np.array([sum(concept.pos == "n" for concept in concepts)], np.int32),
         **word_arrays(senses, [[lemma for lemma, _ in listed] for listed in members]),
-        "lexname": _wide([kinds[_kind(concept.kind)] for concept in concepts]),
+        "lexname": _wide([kinds[kind] for kind in kind_of]),
         "lexnames": text_bytes(" ".join(kinds)),
         "hypernym_length": _wide([len(each) for each in above]),
         "hypernym": np.array([parent for each in above for parent in each], np.int32),
@@ -263,14 +231,14 @@ def build(source: Source, name: str, *, break_cycles: bool = False) -> BuiltLexi
     }
     if len(set(arrays["key"].tolist())) != len(concepts):
         raise InputError(source.path, found="different IDs with the same hash", expected="IDs with different hashes")
-    return BuiltLexicon(sealed(pack(arrays, _facts(source, name))), len(concepts), source.left_out)
+    return sealed(pack(arrays, _facts(source, name))), len(concepts)
 
 
-def build_words(source: Source, name: str) -> BuiltLexicon:
+def build_words(source: Source, name: str) -> tuple[bytes, int]:
     """Compile a source to a lexicon of words for WordNet 3.0's synsets, with WordNet's glosses and parents.
 
-    Names of a concept become words for the synset to which its links lead. Concepts without a linked synset of their
-    part of speech are left out and counted. ``name`` is the name of the lexicon in signatures.
+    Returns and arguments are those of :func:`build`. Names of a concept become words for the synset to which its links
+    lead. Concepts without a linked synset of their part of speech are left out and counted.
 
     Raises InputError if no concept is linked to WordNet 3.0.
     """
@@ -295,7 +263,7 @@ def build_words(source: Source, name: str) -> BuiltLexicon:
     listed = [list(dict.fromkeys(lemma for lemma, _ in each)) for each in members]
     arrays = word_arrays(senses, listed) | _NO_DEFINITIONS | _exceptions(source)
     facts = _facts(source, name) | {"concepts": base.digest}
-    return BuiltLexicon(sealed(pack(arrays, facts)), len(linked), source.left_out)
+    return sealed(pack(arrays, facts)), len(linked)
 
 
 def _facts(source: Source, name: str) -> dict[str, Any]:
@@ -366,10 +334,6 @@ def _senses(
 
 def _wide(numbers: list[int]) -> NDArray[Any]:
     return np.array(numbers, np.min_scalar_type(max(256, *numbers)))
-
-
-def _kind(kind: str) -> str:
-    return "_".join(kind.split()) or "-"
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -33,35 +32,26 @@ def wordnet_numbers(links: Iterable[Sequence[str]]) -> list[int]:
 def match_concepts(one: Lexicon, other: Lexicon) -> list[int]:
     """Return, for each concept of ``one``, the ID of the matching concept of ``other``; -1 if none matches.
 
-    If either lexicon is WordNet 3.0, the links of the other lexicon to WordNet decide. Otherwise, the concept with most
-    of the same links matches, and a concept without a shared link matches the concept of the same name. Several
-    concepts of ``one`` may match the same concept.
+    If either lexicon is WordNet 3.0, the links of the other lexicon to WordNet decide (:func:`wordnet_numbers`).
+    Otherwise, the concept with most of the same links matches, and a concept without a shared link matches the concept
+    of the same name. Several concepts of ``one`` may match the same concept.
     """
     if one.concepts is other.concepts:
         return list(range(len(one)))
     if other.is_wordnet:
         return wordnet_numbers(map(one.links, range(len(one))))
     if one.is_wordnet:
-        found = _from_wordnet(other)
+        linked = [(number, link) for number in range(len(other)) for link in other.links(number)]
+        found = {_ids()[link]: number for number, link in reversed(linked) if link in _ids()}
+        votes: dict[int, list[int]] = {}  # concepts with a sense key of each synset
+        for number, link in linked:
+            if link.startswith("key:") and link in _keys():
+                votes.setdefault(_keys()[link], []).append(number)
+        found = {synset: _most(numbers) for synset, numbers in votes.items()} | found
         return [found.get(synset, -1) for synset in range(len(one))]
     known = {link: number for number in range(len(other)) for link in other.links(number)}
     by_link = (_most(known[link] for link in one.links(number) if link in known) for number in range(len(one)))
     return [linked if linked >= 0 else other.synset(one.name(number)) for number, linked in enumerate(by_link)]
-
-
-def _from_wordnet(other: Lexicon) -> dict[int, int]:
-    """Return {WordNet synset: concept of ``other``} from the links of ``other``.
-
-    Interlingual IDs and offsets come first; otherwise the concept with most of the synset's sense keys matches.
-    """
-    linked = [(number, link) for number in range(len(other)) for link in other.links(number)]
-    found = {_ids()[link]: number for number, link in reversed(linked) if link in _ids()}
-    votes: dict[int, list[int]] = {}
-    keys = _keys() if any(link.startswith("key:") for _, link in linked) else {}
-    for number, link in linked:
-        if keys.get(link, -1) >= 0:
-            votes.setdefault(keys[link], []).append(number)
-    return {synset: _most(numbers) for synset, numbers in votes.items()} | found
 
 
 def _most(numbers: Iterable[int]) -> int:
@@ -84,81 +74,47 @@ def _keys() -> dict[str, int]:
     return {f"key:{key}": synset for key, synset in sense_keys().items()}
 
 
-@dataclass(frozen=True, slots=True)
-class LexiconSize:
-    """Size of a lexicon.
+def contents(lexicon: Lexicon) -> dict[str, str]:
+    """Return {contents: number of them, as text} of a lexicon, "" for contents that it lacks.
 
-    Attributes:
-        words: number of lemmas, counted once per part of speech.
-        named: number of concepts that have at least one word.
-        glosses: number of concepts whose definition is in the lexicon file.
-        linked: number of concepts with an ID in another lexicon.
-        relations: number of hypernym relations.
-        kinds: the eight most frequent lexicographer files (or semantic types), each with its number of concepts.
+    Words are counted once per part of speech, glosses and links once per concept. "kinds" has the number of concepts
+    of the eight most frequent lexicographer files or semantic types.
     """
-
-    nouns: int
-    verbs: int
-    words: int
-    named: int
-    glosses: int
-    linked: int
-    relations: int
-    kinds: tuple[tuple[str, int], ...]
-
-
-def lexicon_size(lexicon: Lexicon) -> LexiconSize:
-    """Return the size of a lexicon."""
-    arrays, size = lexicon.arrays, len(lexicon)
-    return LexiconSize(
-        nouns=lexicon.nouns,
-        verbs=size - lexicon.nouns,
-        words=int(np.count_nonzero(arrays["sense_length"])),
-        named=int(np.count_nonzero(arrays["member_length"])),
-        glosses=int(np.count_nonzero(arrays["gloss_length"])) if "gloss_length" in arrays else 0,
-        linked=int(np.count_nonzero(arrays["link_length"])) if "link_length" in arrays else 0,
-        relations=len(arrays["hypernym"]),
-        kinds=tuple(Counter(map(lexicon.lexname, range(size))).most_common(8)),
-    )
+    arrays, nouns = lexicon.arrays, lexicon.nouns
+    counts = {
+        name: int(np.count_nonzero(arrays.get(f"{array}_length", ())))
+        for name, array in (("named", "member"), ("words", "sense"), ("glosses", "gloss"), ("links", "link"))
+    }
+    kinds = Counter(map(lexicon.lexname, range(len(lexicon)))).most_common(8)
+    return {
+        "concepts": f"{nouns:,} nouns, {len(lexicon) - nouns:,} verbs; {counts.pop('named'):,} with words",
+        **{name: f"{count:,}" if count or name == "words" else "" for name, count in counts.items()},
+        "parents": f"{len(arrays['hypernym']):,}",
+        "kinds": ", ".join(f"{kind} {count:,}" for kind, count in kinds if kind != "-"),
+    }
 
 
 def to_source(lexicon: Lexicon) -> Source:
     """Return the concepts of a lexicon as a :class:`Source`, which lacks inflected forms, sense order and licence."""
-    name = lexicon.name
-    concepts = [
-        Concept(
-            name(number),
-            tuple(lemma.replace("_", " ") for lemma in lexicon.lemmas(number)),
-            lexicon.pos(number),
-            lexicon.gloss(number) or "",
-            tuple(name(parent) for parent in lexicon.hypernyms(number).tolist()),
-            lexicon.lexname(number),
-            tuple(lexicon.links(number)),
-            name(number),
-        )
-        for number in range(len(lexicon))
-    ]
-    return Source(lexicon.label, lexicon.title, concepts, lexicon.language)
+    source, name = Source(lexicon.label, lexicon.title, [], lexicon.language), lexicon.name
+    for number in range(len(lexicon)):
+        names = tuple(lemma.replace("_", " ") for lemma in lexicon.lemmas(number))
+        parents, pos, gloss = map(name, lexicon.hypernyms(number).tolist()), lexicon.pos(number), lexicon.gloss(number)
+        about = names, pos, gloss or "", tuple(parents), lexicon.lexname(number), tuple(lexicon.links(number))
+        source.concepts.append(Concept(name(number), *about, where=name(number)))
+    return source
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Type of difference between two lexicons (``what``), and the IDs of the concepts that differ in this way."""
-
-    what: str
-    ids: tuple[str, ...]
-
-
-def differences(one: Source, other: Source) -> list[Difference]:
-    """Return the types of differences between the concepts of two sources, such as "different names"; [] if equal."""
+def differences(one: Source, other: Source) -> dict[str, list[str]]:
+    """Return {type of difference, such as "different names": IDs} of the concepts of two sources; {} if equal."""
     a, b = ({concept.id: concept for concept in source.concepts} for source in (one, other))
     both = [id_ for id_ in a if id_ in b]
-    found = [
-        ("concepts only in the first", [id_ for id_ in a if id_ not in b]),
-        ("concepts only in the second", [id_ for id_ in b if id_ not in a]),
-        ("different names", [id_ for id_ in both if set(a[id_].names) != set(b[id_].names)]),
-        ("different glosses", [id_ for id_ in both if a[id_].gloss != b[id_].gloss]),
-        ("different parents", [id_ for id_ in both if set(a[id_].parents) != set(b[id_].parents)]),
-        ("different parts of speech", [id_ for id_ in both if a[id_].pos != b[id_].pos]),
-    ]
-    return [Difference(what, tuple(ids)) for what, ids in found if ids]
+    found = {
+        "concepts only in the first": [id_ for id_ in a if id_ not in b],
+        "concepts only in the second": [id_ for id_ in b if id_ not in a],
+        "different names": [id_ for id_ in both if set(a[id_].names) != set(b[id_].names)],
+        "different glosses": [id_ for id_ in both if a[id_].gloss != b[id_].gloss],
+        "different parents": [id_ for id_ in both if set(a[id_].parents) != set(b[id_].parents)],
+        "different parts of speech": [id_ for id_ in both if a[id_].pos != b[id_].pos],
+    }
+    return {what: ids for what, ids in found.items() if ids}

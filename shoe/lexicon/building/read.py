@@ -18,56 +18,39 @@ from shoe.core.io.files import read_bytes
 from shoe.core.io.spreadsheets import delimited_rows
 from shoe.lexicon.compiled import Pos
 
-NOUN: Pos = "n"
-VERB: Pos = "v"
-KINDS: dict[str, Pos] = {"": NOUN, "n": NOUN, "noun": NOUN, "object": NOUN, "v": VERB, "verb": VERB}
+KINDS: dict[str, Pos] = {"": "n", "n": "n", "noun": "n", "object": "n", "v": "v", "verb": "v"}
 """Part of speech for each text in tables; empty text is a noun."""
 
 
 class Concept(NamedTuple):
-    """A concept of a source.
+    """A concept of a source."""
 
-    Attributes:
-        id: ID in the source, and name of the concept in maps.
-        names: words for the concept, the preferred word first.
-        gloss: definition; "" without a definition.
-        parents: IDs of the direct hypernyms.
-        kind: lexicographer file ("noun.animal") or semantic type in the source; "" for none.
-        links: IDs in other lexicons ("ili:i35545", "key:ride%2:38:00::", "wn30:01955984-v").
-        where: position of the concept in the file, for error messages.
-    """
-
-    id: str
-    names: tuple[str, ...]
-    pos: Pos = NOUN
-    gloss: str = ""
-    parents: tuple[str, ...] = ()
-    kind: str = ""
-    links: tuple[str, ...] = ()
-    where: str = ""
+    id: str  # ID in the source, and name of the concept in maps
+    names: tuple[str, ...]  # words for the concept, the preferred word first
+    pos: Pos = "n"
+    gloss: str = ""  # definition; "" without a definition
+    parents: tuple[str, ...] = ()  # IDs of the direct hypernyms
+    kind: str = ""  # lexicographer file ("noun.animal") or semantic type in the source; "" for none
+    links: tuple[str, ...] = ()  # IDs in other lexicons ("ili:i35545", "key:ride%2:38:00::", "wn30:01955984-v")
+    where: str = ""  # position of the concept in the file, for error messages
 
 
 @dataclass(slots=True)
 class Source:
     """Words and concepts read from a file.
 
-    Attributes:
-        title: title of the lexicon, with version.
-        language: language code of the names.
-        licence: licence of the content; "" if the file does not state a licence.
-        forms: {inflected form: base forms} per part of speech.
-        order: {(name, part of speech): concept IDs}, most frequent sense first; {} if the file states no order.
-        left_out: {reason: number of records left out}.
+    ``forms`` is {inflected form: base forms} per part of speech; ``order`` is {(name, part of speech): concept IDs},
+    most frequent sense first, or {} if the file states no order.
     """
 
     path: str
-    title: str
+    title: str  # title of the lexicon, with version
     concepts: list[Concept]
-    language: str = "en"
-    licence: str = ""
+    language: str = "en"  # language code of the names
+    licence: str = ""  # licence of the content; "" if the file does not state a licence
     forms: dict[Pos, dict[str, list[str]]] = field(default_factory=lambda: {"n": {}, "v": {}})
     order: dict[tuple[str, Pos], list[str]] = field(default_factory=dict)
-    left_out: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)  # {reason: number of records left out}
 
     def leave_out(self, reason: str, number: int = 1) -> None:
         """Add ``number`` to the count of records left out for a reason."""
@@ -82,15 +65,13 @@ class Source:
         for unknown in sorted(kinds - {c.kind for c in self.concepts}):
             expected = f"a lexicographer file or semantic type that occurs in {self.path}"
             raise OptionError(f"--verbs: found {quote(unknown)}, expected {expected}")
-        return replace(self, concepts=[c._replace(pos=VERB) if c.kind in kinds else c for c in self.concepts])
+        return replace(self, concepts=[c._replace(pos="v") if c.kind in kinds else c for c in self.concepts])
 
 
-def text_lines(path: str, data: bytes) -> list[str]:
-    """Return the lines of UTF-8 text, without empty lines at the end; [] for empty text.
+def text_lines(path: Path, data: bytes) -> list[str]:
+    """Return the lines of UTF-8 text, without empty lines at the end; [] for empty text, InputError for other bytes.
 
     Lines end only at LF or CRLF, because definitions may contain other line separators.
-
-    Raises InputError if the bytes are not UTF-8.
     """
     try:
         text = data.decode("utf-8").replace("\r\n", "\n").rstrip("\n")
@@ -104,7 +85,7 @@ Attributes = dict[str, str]
 
 
 def parse_xml(
-    path: str,
+    path: Path,
     data: bytes,
     start: Callable[[str, Attributes, int], None] | None = None,
     end: Callable[[str, str], None] | None = None,
@@ -160,11 +141,11 @@ _NAMES = (f"{_SKOS}prefLabel", f"{_RDFS}label", f"{_SKOS}altLabel", f"{_OBO}hasE
 _GLOSSES = (f"{_SKOS}definition", "http://purl.obolibrary.org/obo/IAO_0000115", f"{_RDFS}comment")
 _PARENTS = (f"{_SKOS}broader", f"{_RDFS}subClassOf")
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-_RDF_FORMATS = {".ttl": "TURTLE", ".nt": "N_TRIPLES"}
+_RDF_FORMATS = {"ttl": "TURTLE", "nt": "N_TRIPLES"}
 _BASE = "file:///"  # of relative IRIs; only the last part of an IRI is used
 
 
-def read_obo(path: str, data: bytes, language: str | None) -> Source:
+def read_obo(path: Path, data: bytes, language: str | None) -> Source:
     """Read the terms of an OBO file as nouns: names and exact synonyms become names, is_a relations become parents.
 
     Terms that are obsolete or have no name are left out. Imports of the file are not fetched. ``language`` is the
@@ -181,7 +162,7 @@ def read_obo(path: str, data: bytes, language: str | None) -> Source:
         found = " ".join(str(error).split())[:200]
         record = f"line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else None
         raise InputError(path, record=record, found=found, expected="an OBO file") from None
-    source = Source(path, Path(path).name.partition(".")[0], [], language or "en")
+    source = Source(str(path), path.name.partition(".")[0], [], language or "en")
     for frame in document:
         if not isinstance(frame, fastobo.term.TermFrame):
             continue
@@ -200,7 +181,7 @@ def read_obo(path: str, data: bytes, language: str | None) -> Source:
     return source
 
 
-def read_rdf(path: str, data: bytes, language: str | None) -> Source:
+def read_rdf(path: Path, data: bytes, language: str | None) -> Source:
     """Read SKOS concepts or OWL classes as nouns: labels become names; broader concepts or superclasses become parents.
 
     The ID of a concept is the last part of its IRI, or the whole IRI if several concepts share the last part.
@@ -211,7 +192,7 @@ def read_rdf(path: str, data: bytes, language: str | None) -> Source:
         from pyoxigraph import NamedNode, RdfFormat, parse
     except ImportError:
         raise MissingExtraError("reading OWL and SKOS", "lexicon") from None
-    kind = _RDF_FORMATS.get(Path(path.removesuffix(".gz")).suffix.lower(), "RDF_XML")
+    kind = _RDF_FORMATS.get(path.name.removesuffix(".gz").rpartition(".")[2].lower(), "RDF_XML")
     if kind == "RDF_XML":
         parse_xml(path, data)
     said: dict[str, dict[str, list[Any]]] = {}  # of each address, by predicate
@@ -233,7 +214,7 @@ def read_rdf(path: str, data: bytes, language: str | None) -> Source:
             said.setdefault(narrower.value, {}).setdefault(_PARENTS[0], []).append(NamedNode(node))
     often = Counter(map(_last, nodes))
     ids = {node: _last(node) if often[_last(node)] == 1 else node for node in nodes}
-    source = Source(path, Path(path).name.partition(".")[0], [], language)
+    source = Source(str(path), path.name.partition(".")[0], [], language)
     for node in nodes:
         if not (names := tuple(dict.fromkeys(_texts(said[node], _NAMES, language)))):
             source.leave_out("concepts without a name in the language")
@@ -269,7 +250,7 @@ _ESCAPE = re.compile(f"-(?:({'|'.join(_ESCAPES)})|u((?!D[89A-F])[0-9A-F]{{4}}|[0
 _OFFSET = re.compile(r"^omw-[\w-]+-(\d{8})-([nv])$")
 
 
-def read_lmf(path: str, data: bytes, language: str | None) -> Source:
+def read_lmf(path: Path, data: bytes, language: str | None) -> Source:
     """Read the nouns and verbs of a wordnet in a WN-LMF file.
 
     ``language`` is the language of the wordnet to read; None if the file has a single wordnet. Raises OptionError
@@ -283,10 +264,10 @@ def read_lmf(path: str, data: bytes, language: str | None) -> Source:
 class _LmfReader:
     """Callbacks of :func:`parse_xml` that collect the elements of a WN-LMF file."""
 
-    def __init__(self, path: str, language: str | None) -> None:
+    def __init__(self, path: Path, language: str | None) -> None:
         self.path, self.language = path, language
         self.lexicons: list[Attributes] = []
-        self.made, self.root, self.taken = Source(path, "", []), "", True
+        self.made, self.root, self.taken = Source(str(path), "", []), "", True
         self.entry: tuple[str, Pos] | None = None
         self.synset: tuple[Attributes, int] | None = None
         self.gloss, self.parents = "", list[str]()
@@ -383,7 +364,7 @@ _SUPPRESSED = frozenset("OEY")
 _LANGUAGES = {"en": "ENG", "fr": "FRE", "es": "SPA", "de": "GER", "it": "ITA", "pt": "POR", "nl": "DUT", "ja": "JPN"}
 
 
-def read_rrf(path: Path, language: str | None) -> Source:
+def read_rrf(path: Path, _data: bytes, language: str | None) -> Source:
     """Read the concepts in a folder of UMLS RRF files as nouns; only MRCONSO.RRF is required.
 
     Suppressed names, definitions and relations, and names in other languages than ``language`` (default "en"), are left
@@ -422,7 +403,7 @@ def _rows(folder: Path, name: str) -> Iterator[tuple[int, list[str]]]:
     path = folder / f"{name}.RRF"
     if name != "MRCONSO" and not path.exists():
         return
-    for number, line in enumerate(text_lines(str(path), read_bytes(path)), start=1):
+    for number, line in enumerate(text_lines(path, read_bytes(path)), start=1):
         fields = line.split("|")
         if len(fields) != _FIELDS[name] + 1 or fields[-1]:
             found, expected = pluralize(len(fields) - 1, "field"), f"{_FIELDS[name]} fields, each followed by a bar (|)"
@@ -433,8 +414,8 @@ def _rows(folder: Path, name: str) -> Iterator[tuple[int, list[str]]]:
 # Words of other languages for WordNet 3.0's synsets, in the tables of Open Multilingual Wordnet and nltk's omw-1.4.
 
 
-def read_tab(path: str, data: bytes) -> Source:
-    """Read an OMW table: a header line, then lines of "OFFSET-POS <tab> LANGUAGE:lemma <tab> WORD".
+def read_tab(path: Path, data: bytes, _language: str | None) -> Source:
+    """Read an OMW table: a header line, which names the language, then "OFFSET-POS <tab> LANGUAGE:lemma <tab> WORD".
 
     Each noun or verb synset becomes a concept linked to WordNet 3.0. Lines without "lemma" are ignored.
     """
@@ -442,7 +423,7 @@ def read_tab(path: str, data: bytes) -> Source:
     title, language, _, licence, *_ = [*first.removeprefix("#").strip().split("\t"), "", "", "", ""]
     names: dict[str, list[str]] = {}
     where: dict[str, str] = {}
-    source = Source(path, title, [], language or "en", licence)
+    source = Source(str(path), title, [], language or "en", licence)
     for number, line in enumerate(lines, start=2):
         fields = line.split("\t")
         if len(fields) < 3:
@@ -467,7 +448,7 @@ def read_tab(path: str, data: bytes) -> Source:
 COLUMNS = ("id", "names", "gloss", "parents", "pos", "kind", "links")
 
 
-def read_table(path: Path, language: str | None) -> Source:
+def read_table(path: Path, _data: bytes, language: str | None) -> Source:
     """Read a TSV or CSV file with a header and a concept per row; bars (|) separate several names, parents or links.
 
     The columns are those of ``COLUMNS``; id and names are required, and a concept without pos is a noun. ``language``
@@ -496,26 +477,17 @@ def read_table(path: Path, language: str | None) -> Source:
     return Source(str(path), path.name.partition(".")[0], concepts, language or "en")
 
 
-_Reader = Callable[[Path, bytes, str | None], Source]
-_READERS: dict[str, _Reader] = {
-    "wn-lmf": lambda path, data, language: read_lmf(str(path), data, language),
-    "obo": lambda path, data, language: read_obo(str(path), data, language),
-    "owl": lambda path, data, language: read_rdf(str(path), data, language),
-    "skos": lambda path, data, language: read_rdf(str(path), data, language),
-    "omw": lambda path, data, _: read_tab(str(path), data),
-    "table": lambda path, _, language: read_table(path, language),
-    "rrf": lambda path, _, language: read_rrf(path, language),
+_READERS: dict[str, Callable[[Path, bytes, str | None], Source]] = {
+    "wn-lmf": read_lmf,
+    "obo": read_obo,
+    "owl": read_rdf,
+    "skos": read_rdf,
+    "omw": read_tab,
+    "table": read_table,
+    "rrf": read_rrf,
 }
 FORMATS = tuple(_READERS)
-_SUFFIXES = {
-    ".tab": "omw",
-    ".obo": "obo",
-    ".owl": "owl",
-    ".rdf": "skos",
-    ".ttl": "skos",
-    ".nt": "skos",
-    ".tsv": "table",
-}
+_SUFFIXES = {"tab": "omw", "obo": "obo", "owl": "owl", "rdf": "skos", "ttl": "skos", "nt": "skos", "tsv": "table"}
 
 
 def read_source(path: Path, form: str | None = None, language: str | None = None) -> Source:
@@ -525,10 +497,8 @@ def read_source(path: Path, form: str | None = None, language: str | None = None
         form: format, one of ``FORMATS``; detected if None.
         language: language to read, if the file has several; or language of the names, if the file does not state it.
 
-    Raises:
-        InputError: for a file that cannot be read, or that contains an invalid record (named in the error).
-        OptionError: for an unknown format.
-        MissingExtraError: if a required library is not installed.
+    Raises InputError for a file that cannot be read or contains an invalid record, OptionError for an unknown format,
+    MissingExtraError if a required library is not installed.
     """
     if form is not None and form not in FORMATS:
         raise unknown_name("format", form, FORMATS)
@@ -541,14 +511,13 @@ def read_source(path: Path, form: str | None = None, language: str | None = None
 
 def _detect_format(path: Path, head: bytes) -> str:
     name = path.name.removesuffix(".gz")
-    suffix = Path(name).suffix.lower()
-    if b"LexicalResource" in head or name.endswith(".tab"):
-        return "wn-lmf" if b"LexicalResource" in head else "omw"
-    if suffix in _SUFFIXES:
-        return _SUFFIXES[suffix]
-    if head.startswith(b"format-version:"):
-        return "obo"
-    if b"rdf:RDF" in head or suffix == ".csv":
-        return "skos" if b"rdf:RDF" in head else "table"
+    suffix = name.rpartition(".")[2].lower()
+    guesses = (
+        "wn-lmf" if b"LexicalResource" in head else _SUFFIXES.get(suffix),
+        "obo" if head.startswith(b"format-version:") else None,
+        "skos" if b"rdf:RDF" in head else "table" if suffix == "csv" else None,
+    )
     found, expected = f"a file of unknown format ({name})", f"a file in one of the formats {', '.join(FORMATS)}"
+    if guess := next(filter(None, guesses), None):
+        return guess
     raise InputError(path, found=found, expected=expected, hint="select the format with `--format`")

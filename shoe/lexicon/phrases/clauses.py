@@ -49,27 +49,16 @@ def _is_phrasal(clause: Clause, preposition: str) -> bool:
 
 
 class _Reader(NounReader):
-    """Reader of a sentence in one pass over its tags.
-
-    Attributes:
-        found: clauses and nouns read so far.
-        start: properties of the next clause.
-        sentence: index of the current sentence, from 0.
-        subject: subject of the next clause, or None.
-        topic: antecedent of the current relative clause.
-        dangling: preposition before "which" ("on which he sits").
-        whose: noun before "whose".
-        aboard: a person, and the thing on which the person is.
-    """
+    """Reader of a sentence in one pass over its tags."""
 
     def __init__(self, words: list[str], tags: str) -> None:
         super().__init__(words, tags)
         self.found, self.start, self.sentence = Sentence([], [], []), _ClauseContext(), 0
-        self.subject: Noun | None = None
-        self.topic: Noun | None = None
-        self.dangling = ""
-        self.whose: Noun | None = None
-        self.aboard: tuple[Noun, Noun] | None = None
+        self.subject: Noun | None = None  # of the next clause
+        self.topic: Noun | None = None  # antecedent of the current relative clause
+        self.dangling = ""  # preposition before "which" ("on which he sits")
+        self.whose: Noun | None = None  # noun before "whose"
+        self.aboard: tuple[Noun, Noun] | None = None  # a person, and the thing on which the person is
 
     def _verb_of(self, word: str) -> list[str]:
         """Return the words of the verb that starts with ``word``, and advance past a verb such as "letting go of"."""

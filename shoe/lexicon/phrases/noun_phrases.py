@@ -27,17 +27,11 @@ from shoe.lexicon.store import lexicon
 
 
 class ReplyObjects(NamedTuple):
-    """Objects that a model's reply names outside the parsed phrase: in an object field, or as labels of boxes.
+    """Objects that a model's reply names outside the parsed phrase: in an object field, or as labels of boxes."""
 
-    Attributes:
-        object: text of the object field; "" without such a field.
-        heads: head words of the named objects, and base forms of the head words.
-        only: name of the object if the reply names exactly one; else "".
-    """
-
-    object: str = ""
-    heads: frozenset[str] = frozenset()
-    only: str = ""
+    object: str = ""  # text of the object field
+    heads: frozenset[str] = frozenset()  # head words of the named objects, and their base forms
+    only: str = ""  # name of the object if the reply names exactly one
 
 
 @lru_cache(maxsize=20_000)
@@ -81,25 +75,15 @@ Kind = Literal["finite", "participle", "relative", "infinitive", "subordinate"]
 
 @dataclass(slots=True)
 class Noun:
-    """A noun phrase without determiners.
+    """A noun phrase without determiners."""
 
-    Attributes:
-        words: adjectives and nouns up to the head ("bottle").
-        of: noun phrase after "of" ("wine" in "bottle of wine").
-        owner: noun before a possessive 's.
-        also: further nouns joined by "and".
-        person: whether the head is a word for a person or a pronoun.
-        none: whether the phrase contains "no", or is "nobody".
-        its: whether the determiner is "its" ("its mane").
-    """
-
-    words: list[str]
-    of: Noun | None = None
-    owner: Noun | None = None
-    also: list[Noun] = field(default_factory=list)
-    person: bool = False
-    none: bool = False
-    its: bool = False
+    words: list[str]  # adjectives and nouns up to the head ("bottle")
+    of: Noun | None = None  # noun phrase after "of" ("wine" in "bottle of wine")
+    owner: Noun | None = None  # noun before a possessive 's
+    also: list[Noun] = field(default_factory=list)  # further nouns joined by "and"
+    person: bool = False  # whether the head is a word for a person or a pronoun
+    none: bool = False  # whether the phrase contains "no", or is "nobody"
+    its: bool = False  # whether the determiner is "its" ("its mane")
 
     @property
     def head(self) -> str:
@@ -116,43 +100,25 @@ class Attached(NamedTuple):
 
 @dataclass(slots=True)
 class Clause:
-    """Verb with its subject, objects and prepositional phrases.
+    """Verb with its subject, objects and prepositional phrases."""
 
-    Attributes:
-        verb: words of the verb as written, with its particles and the preposition before its object.
-        kind: grammatical kind of the clause, such as "finite" or "relative".
-        subject: noun before the verb, or None.
-        object: noun after the verb, with or without a preposition.
-        direct: whether the object follows without a preposition.
-        second: second object, directly after the first: "bath" in "giving the dog a bath".
-        attached: further prepositions with their nouns.
-        dangling: stranded preposition, after the object ("hits the ball with") or before "by" ("typed on by"); or "".
-        linked: "and", "or", "but" or "," between this clause and the clause before; "" without such a word.
-        apart: whether the clause starts a later sentence, or starts with "while", "as", "when" or "whereas".
-        sentence: index of the sentence, from 0.
-        topic: antecedent of a relative clause: "bike" in "the bike that he rides".
-        use: purpose clause of the verb "use": "to cut a cake" in "using a knife to cut a cake".
-        inner: noun before the -ing form: "horse" in "horse riding".
-        aboard: thing that carries the subject: "horse" in "a man on a horse jumps".
-    """
-
-    verb: list[str]
+    verb: list[str]  # words as written, with particles and the preposition before the object
     kind: Kind
     subject: Noun | None = None
-    object: Noun | None = None
-    direct: bool = False
-    second: Noun | None = None
-    attached: list[Attached] = field(default_factory=list)
-    dangling: str = ""
+    object: Noun | None = None  # noun after the verb, with or without a preposition
+    direct: bool = False  # whether the object follows without a preposition
+    second: Noun | None = None  # second object, directly after the first: "bath" in "giving the dog a bath"
+    attached: list[Attached] = field(default_factory=list)  # further prepositions with their nouns
+    dangling: str = ""  # stranded preposition, after the object ("hits the ball with") or before "by" ("typed on by")
     negated: bool = False
     passive: bool = False
-    linked: str = ""
-    apart: bool = False
-    sentence: int = 0
-    topic: Noun | None = None
-    use: Clause | None = None
-    inner: str = ""
-    aboard: Noun | None = None
+    linked: str = ""  # "and", "or", "but" or "," between this clause and the clause before
+    apart: bool = False  # whether the clause starts a later sentence, or starts with "while", "as", "when" or "whereas"
+    sentence: int = 0  # index of the sentence
+    topic: Noun | None = None  # antecedent of a relative clause: "bike" in "the bike that he rides"
+    use: Clause | None = None  # purpose of the verb "use": "to cut a cake" in "using a knife to cut a cake"
+    inner: str = ""  # noun before the -ing form: "horse" in "horse riding"
+    aboard: Noun | None = None  # thing that carries the subject: "horse" in "a man on a horse jumps"
 
     @property
     def borne(self) -> bool:
@@ -268,16 +234,11 @@ _LIST = re.compile(r"(?:K[DJ]*N+)*K?C[DJ]*N+(?=[.IKSC])")  # things after the fi
 
 
 class NounReader:
-    """Reader of noun phrases in a tagged sentence.
-
-    Attributes:
-        at: index of the next word to read.
-        open: clause that is being read, or None.
-    """
+    """Reader of noun phrases in a tagged sentence."""
 
     def __init__(self, words: list[str], tags: str) -> None:
-        self.words, self.tags, self.at = words, tags + _END, 0
-        self.open: Clause | None = None
+        self.words, self.tags, self.at = words, tags + _END, 0  # at: index of the next word to read
+        self.open: Clause | None = None  # clause that is being read
 
     def _tag(self, offset: int = 0) -> str:
         return self.tags[self.at + offset]

@@ -24,22 +24,13 @@ def patterns(kind: str, table: str = "phrase_words.tsv") -> str:
 
 
 class Word(NamedTuple):
-    """Parts of speech that a word can have.
-
-    Attributes:
-        noun: whether the word can be a noun.
-        person: whether the word, as a noun, usually means a person.
-        adjective: whether the word is an adjective at least as often as a noun, or listed as descriptive.
-        forms: possible verb forms, one letter each: "b" base, "s" -s form, "g" -ing form, "e" past or participle.
-        rather_noun: whether the word is a noun more often than a verb in tagged texts.
-        plural: whether the word is a plural noun.
-    """
+    """Parts of speech that a word can have."""
 
     noun: bool
-    person: bool
-    adjective: bool
-    forms: str
-    rather_noun: bool
+    person: bool  # usually, as a noun
+    adjective: bool  # at least as often as a noun in tagged texts, or listed as descriptive
+    forms: str  # verb forms, one letter each: "b" base, "s" -s form, "g" -ing form, "e" past or participle
+    rather_noun: bool  # more often than a verb in tagged texts
     plural: bool
 
 
@@ -63,8 +54,10 @@ def word_of(word: str) -> Word:
     person |= not (nouns or verbs) and word.endswith(("children", "child", "women", "woman", "men", "man", "person"))
     as_noun = sum(int(store.tag_count(base, "n").sum()) for base in nouns)
     as_verb = sum(int(store.tag_count(base, "v").sum()) for base in verbs)
-    plural = word.endswith("s") and bool(nouns) and (nouns != (word,) or _is_pair(word))
-    plural = plural or word in ("people", "men", "women", "children")
+    one = word[:-1] if len(word) > 5 and not word.endswith("ss") else ""
+    pair = nouns == (word,) and bool(one) and bool(bases(one, "object") or bases(one, "verb"))  # "glasses"
+    plural = word in ("people", "men", "women", "children")
+    plural |= word.endswith("s") and bool(nouns) and (nouns != (word,) or pair)
     rather_noun = as_noun > as_verb or (bool(nouns) and not as_verb)
     rather_noun = rather_noun and (bool(bases(word, "verb")) or not verbs)
     noun = bool(nouns) or person or word in table("implied")
@@ -91,15 +84,10 @@ def gerund(base: str) -> str:
     return next(form for form in reversed(verb_forms(base)) if form.endswith("ing") and form != base)
 
 
-def _is_pair(word: str) -> bool:
-    return len(word) > 5 and not word.endswith("ss") and bool(bases(word[:-1], "object") or bases(word[:-1], "verb"))
-
-
 def verb_bases(word: str) -> tuple[str, ...]:
     """Return the base forms of a verb form in the lexicon or in ``phrase_words.tsv``; () if it is in neither.
 
-    An unknown word with a hyphen ("horse-riding") has the base forms of its last part ("ride"), if it ends in -ing or
-    -ed, or if its last part is not mostly a noun.
+    An unknown word with a hyphen ("horse-riding") has those of its last part, unless that is rather a noun.
     """
     found, last = bases(word, "verb"), word.rpartition("-")[2]
     if not found and last != word and (word.endswith(("ing", "ed")) or not word_of(last).rather_noun):
@@ -129,10 +117,7 @@ def _forms(word: str, verbs: list[str]) -> str:
 
 
 class Tag(StrEnum):
-    """Part of speech of a word in a phrase.
-
-    The value is one letter, so that the tags of a phrase can be joined to a string and searched by regular expressions.
-    """
+    """Part of speech of a word in a phrase; one letter, so that the tags of a phrase can be searched as text."""
 
     DET = "D"  # article, possessive or number
     NOUN = "N"
@@ -156,8 +141,7 @@ class Tag(StrEnum):
 
 DET, NOUN, PERSON, ADJ, POSS, PREP, BE, AUX, TO, VERB, ING, PAST, AND, COMMA, REL, SUB, NEG, ADV = Tag
 
-CONTRAST = frozenset(["but", "yet", "though"])
-"""Words that join two adjectives as "and" does: "a small but fluffy dog"."""
+CONTRAST = frozenset(["but", "yet", "though"])  # join adjectives as "and" does: "a small but fluffy dog"
 
 FULL_STOP = "."
 """Separator of sentences in a list of words, and its tag."""
@@ -250,24 +234,15 @@ _DESCRIBED: dict[str, tuple[Tag, ...]] = {COMMA: (NOUN, ADJ, PAST, ING), AND: (A
 
 
 class Context(NamedTuple):
-    """Word of a phrase with its context.
-
-    Attributes:
-        i: index of the word.
-        tags: tags of the words before index ``i``.
-        known: parts of speech that the word can have.
-        before: tag of the nearest preceding word that is not an adverb.
-        after: usual tag of the next word (:func:`tag_alone`).
-        noun: tag that the word has as a noun: NOUN or PERSON.
-    """
+    """Word of a phrase, at index ``i``, with its context."""
 
     words: list[str]
     i: int
-    tags: list[str]
+    tags: list[str]  # of the words before
     known: Word
-    before: str
-    after: str
-    noun: str
+    before: str  # tag of the nearest preceding word that is not an adverb
+    after: str  # usual tag of the next word
+    noun: str  # tag of the word as a noun: NOUN or PERSON
 
     def is_compound(self, start: int) -> bool:
         """Return whether the two words from index ``start`` on are a noun in the lexicon ("dining table")."""
@@ -275,11 +250,7 @@ class Context(NamedTuple):
 
     @property
     def describes(self) -> bool:
-        """Whether the word modifies a noun: a noun or adjective follows, or the word is the first of several modifiers.
-
-        In the second case, a determiner, possessive or adjective precedes; a modifier after "and" or a comma, or a
-        participle with a noun, follows.
-        """
+        """Whether the word modifies a noun that follows, or is the first of several modifiers, as in "old, red"."""
         following = self.i + 2
         while tag_alone(self.words, following) == ADV:
             following += 1

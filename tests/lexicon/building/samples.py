@@ -102,7 +102,6 @@ T4|A7|AT4||MSH|take firmly|N||
 
 
 def written(folder: Path) -> dict[str, Path]:
-    """Write the samples, and say where each format's is."""
     files = {"table": "made.tsv", "wn-lmf": "made.xml", "obo": "made.obo", "skos": "made.ttl", "owl": "made.owl"}
     texts = {"table": TABLE, "wn-lmf": LMF, "obo": OBO, "skos": SKOS, "owl": OWL}
     for form, name in files.items():

@@ -35,7 +35,7 @@ def source(folder: Path, form: str) -> Source:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_lexicon_is_the_same_from_every_format(form: str, tmp_path: Path) -> None:
-    lexicon = Lexicon(build(source(tmp_path, form), "made").content)
+    lexicon = Lexicon(build(source(tmp_path, form), "made")[0])
     names = {lemma: lexicon.name(number) for number in range(len(lexicon)) for lemma in lexicon.lemmas(number)}
     short = {lemma: name.replace(":", "").replace("_", "") for lemma, name in names.items()}
     verbs = {"grasp": "T4", "hold": "T4"} if form in ("table", "wn-lmf", "rrf") else {}
@@ -120,7 +120,7 @@ def test_a_definition_may_hold_what_ends_a_line_elsewhere(tmp_path: Path) -> Non
 def test_there_may_be_more_kinds_and_parents_than_two_bytes_count() -> None:
     many = [Concept(f"X{n}", ("x",), kind=f"kind{n}") for n in range(70_000)]
     many.append(Concept("below", ("y",), parents=tuple(concept.id for concept in many)))
-    lexicon = Lexicon(build(Source("made", "made", many), "made").content)
+    lexicon = Lexicon(build(Source("made", "made", many), "made")[0])
     assert lexicon.lexname(69_999) == "kind69999"
     assert len(lexicon.hypernyms(70_000)) == 70_000
 
@@ -142,7 +142,7 @@ def test_a_compiled_file_that_was_cut_off_or_changed_is_none(data: st.DataObject
 
 @cache
 def _compiled() -> bytes:
-    return build(Source("made", "made", [Concept("A", ("x",))]), "made").content
+    return build(Source("made", "made", [Concept("A", ("x",))]), "made")[0]
 
 
 def test_verbs_are_of_kinds_that_there_are(tmp_path: Path) -> None:
@@ -152,9 +152,9 @@ def test_verbs_are_of_kinds_that_there_are(tmp_path: Path) -> None:
 
 def test_a_cycle_can_be_broken(tmp_path: Path) -> None:
     (tmp_path / "made.tsv").write_text("id\tnames\tparents\nA\tx\tB\nB\ty\tA|C\nC\tz\t\n")
-    made = build(read_source(tmp_path / "made.tsv"), "made", break_cycles=True)
-    lexicon = Lexicon(made.content)
-    assert [(name.split()[0], count) for name, count in made.left_out.items()] == [("relations", 1)]
+    source = read_source(tmp_path / "made.tsv")
+    lexicon = Lexicon(build(source, "made", break_cycles=True)[0])
+    assert [(name.split()[0], count) for name, count in source.left_out.items()] == [("relations", 1)]
     assert sum(len(lexicon.hypernyms(number)) for number in range(3)) == 2
 
 
