@@ -229,25 +229,20 @@ class Scorer:
 
     def _false_of(self, scope: FpScope, at: At) -> Indices:
         false_of = np.full(len(self.task.predictions), -1, np.int64)
-        nearest, sigma, which = self._nearest(self.similarities, scope)
+        nearest, sigma, which = self._nearest(scope)
         found = np.where(self.reaches_delta(sigma, at), nearest, -1)
         false_of[self.rows] = found.take(which if len(self.rows) == len(which) else which[self.rows])
         return false_of
 
-    def nearest(self, rows: Indices, similarities: HoiSimilarity, scope: FpScope) -> tuple[Indices, Floats]:
-        """Return, for each of r predictions (``rows``), the most similar class, and the similarity to this class.
+    def _nearest(self, scope: FpScope) -> tuple[Indices, Floats, Indices]:
+        """Return the most similar class, and its similarity, for k kinds of predictions, and the (n,) kind of each.
 
         Candidates are all evaluated classes or, with ``scope`` "image", those annotated on the image; class -1 if none.
         An unmatched prediction can be a false positive of the class (SHOE's Algorithm 1; docs/protocols.md, A7).
         """
-        nearest, sigma, which = self._nearest(similarities, scope)
-        return nearest[which[rows]], sigma[which[rows]]
-
-    def _nearest(self, similarities: HoiSimilarity, scope: FpScope) -> tuple[Indices, Floats, Indices]:
-        # Class and similarity of k kinds of predictions (of the same words, on one image), and the (n,) kinds.
         verb, object_, which = self.task.word_pairs
         if scope == "dataset" and self.counted.any():
-            return *similarities.nearest_class(verb, object_, np.flatnonzero(self.counted)), which
+            return *self.similarities.nearest_class(verb, object_, np.flatnonzero(self.counted)), which
         image, pair, which = self.task.words_by_image
         images, classes = len(self.task.truth.interactions.images), len(self.counted)
         labels = distinct(self.truth_image[self.truth_rows] * classes + self.hoi[self.truth_rows])
@@ -256,7 +251,7 @@ class Scorer:
         count = np.append(np.diff(offsets), 0)[of_image]  # unknown images, index -1, have no class
         near, nearest, sigma = np.flatnonzero(count), np.full(len(pair), -1, np.int64), np.zeros(len(pair))
         words = verb[pair[near]], object_[pair[near]]
-        nearest[near], sigma[near] = similarities.nearest_truth(
+        nearest[near], sigma[near] = self.similarities.nearest_truth(
             labels % classes, offsets[of_image[near]], count[near], *words
         )
         return nearest, sigma, which

@@ -13,111 +13,24 @@ fitted; ``scripts/interval-coverage`` measures it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.core.arrays import Floats, Indices, Ints, Mask, distinct, runs
 from shoe.lexicon.senses import Part
 from shoe.lexicon.store import lexicon
 from shoe.scoring.entries import mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity
-from shoe.scoring.matching.task import Task
 from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer
-from shoe.similarity import Basis, Similarity, SimilarityMap, SimilarityTable
+from shoe.similarity import Similarity, SimilarityMap
 from shoe.similarity.ensemble import HIGHEST
 from shoe.similarity.learned import Learned, LearnedPart, sample_ratings
-from shoe.similarity.unrated import ImputedBase, ImputedSimilarity, SenseLookups
-
-# Bounds of a similarity, by the options of the protocol:
-#
-# - ``sense=max``, ``sense=first``: an unrated pair of a sense that counts may be 0 to 1. A word's value lies between
-#   its values with all unrated pairs at 0 and at 1.
-# - ``sense=one``: the sense that counts depends on all pairs of the word. A word with an unrated pair may have any
-#   value up to that of its best sense, except for words equal to the class.
-# - ``direction=symmetric``: an unrated direction may be 0 to 1 if it starts at a sense of a class; others stay unrated.
-# - ``unrated=wup``: WordNet's values replace ratings of any value, so the bounds are those of ``zero``.
-# - ``unrated=drop``: the predictions that take part depend on what is rated, so there are no bounds.
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Imputation:
-    """Similarities of classes to predicted words, with and without imputed values for pairs that no rater rated.
-
-    Attributes:
-        current: similarities under the map, with unrated pairs treated as the protocol's options say.
-        low, high: similarities with the lowest and with the highest possible value of every pair of class and word.
-        guess: similarities with unrated pairs predicted from WordNet and the rated pairs.
-        verbs, objects: pairs of verb senses, and of object senses, that determine these similarities.
-    """
-
-    current: HoiSimilarity
-    low: HoiSimilarity
-    high: HoiSimilarity
-    guess: HoiSimilarity
-    verbs: SenseLookups
-    objects: SenseLookups
-
-    @property
-    def decided(self) -> bool:
-        """Whether all similarities are certain: ``low`` equals ``high``, so that no unrated pair matters."""
-        tables = ((self.low.verbs, self.high.verbs), (self.low.objects, self.high.objects))
-        return all(np.array_equal(low.values, high.values) for low, high in tables)
-
-
-def imputation_of(task: Task, current: HoiSimilarity, options: SemanticOptions) -> Imputation | None:
-    """Return the similarities of a task with bounds and guesses for the pairs of senses that its map does not rate.
-
-    Return None if ``current`` has no map (``source``), if the option ``unrated`` is "drop", or if the option
-    ``direction`` is "class" and all pairs are rated.
-    """
-    source = current.source
-    if source is None or options.unrated == "drop":
-        return None
-    classes = frozenset({*current.verb_senses.tolist(), *current.object_senses.tolist()} - {-1})
-    words, labels = task.predictions, task.truth.classes
-    verbs = SenseLookups.from_vocabulary(source, "verb", current.verb_senses, words.verbs, options, labels.verbs)
-    objects = SenseLookups.from_vocabulary(
-        source, "object", current.object_senses, words.objects, options, labels.objects
-    )
-    if options.direction == "class" and not verbs.unrated.any() and not objects.unrated.any():
-        return None
-
-    def imputed(value: float | None, chosen: SemanticOptions = options) -> HoiSimilarity:
-        return HoiSimilarity.from_task(task, ImputedSimilarity(source, classes, value), chosen)
-
-    # With one sense for all classes, any sense may be the one.
-    highest = replace(options, sense="max") if options.sense == "one" else options
-    low, high = imputed(0.0), imputed(1.0, highest)
-    if options.sense == "one":
-        low_verbs, high_verbs = _of_any_sense(low.verbs, high.verbs, verbs)
-        low_objects, high_objects = _of_any_sense(low.objects, high.objects, objects)
-        low = replace(low, verbs=low_verbs, objects=low_objects)
-        high = replace(high, verbs=high_verbs, objects=high_objects)
-    return Imputation(current, low, high, imputed(None), verbs, objects)
-
-
-def _of_any_sense(
-    low: SimilarityTable, high: SimilarityTable, lookups: SenseLookups
-) -> tuple[SimilarityTable, SimilarityTable]:
-    """Return bounds for ``sense=one``: for a word with an unrated pair, 0 to the value of its best sense."""
-    unsure = np.zeros(len(lookups.count), bool)
-    word = np.repeat(np.arange(len(lookups.count)), lookups.count)
-    unrated: Mask = np.logical_or.reduce(lookups.unrated, axis=0)
-    unsure[word[unrated[lookups.senses]]] = True
-    by_rule: Mask = low.basis == np.uint8(Basis.SAME_WORD)
-    # The class's own sense may have been reduced for another spatial relation; the one sense may not be reduced.
-    highest = np.where((high.sense == lookups.class_senses[:, None]) & (high.sense >= 0), 1.0, high.values)
-    return (
-        replace(low, values=np.where(unsure & ~by_rule, 0.0, low.values)),
-        replace(high, values=np.where(unsure, highest, low.values)),
-    )
-
+from shoe.similarity.unrated import ImputedBase, SenseLookups
 
 # Pairs of senses that a file looks up, and how their ratings differ from those of other pairs with the same prediction.
 #
