@@ -336,26 +336,19 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class ErrorExample:
-    """One error: a wrong prediction, or a missed ground truth.
-
-    Attributes:
-        size: annotated width and height of the image; (0, 0) if unknown.
-        predicted: wrong prediction; None for missed ground truth.
-        score: confidence of the prediction; None for missed ground truth.
-        truth: ground truth that the prediction refers to. If it refers to none, the ground truth of the image with the
-            largest sum of human IoU and object IoU; None if the image has no ground truth.
-        about: whether the prediction refers to a ground truth, which is then ``truth``; True for missed ground truth.
-        found: score of the true positive of ``truth``; None without a true positive.
-        overlap: human IoU and object IoU of ``predicted`` and ``truth``; None if either is missing.
-    """
+    """One error: a wrong prediction, or a missed ground truth."""
 
     image: str
-    size: tuple[int, int]
-    predicted: Shown | None
-    score: float | None
+    size: tuple[int, int]  # annotated width and height of the image; (0, 0) if unknown
+    predicted: Shown | None  # wrong prediction; None for missed ground truth
+    score: float | None  # confidence of the prediction; None for missed ground truth
+    # ground truth that the prediction refers to. If it refers to none, the ground truth of the image with the largest
+    # sum of human IoU and object IoU; None if the image has no ground truth.
     truth: Shown | None
+    # whether the prediction refers to a ground truth, which is then ``truth``; True for missed ground truth
     about: bool
-    found: float | None
+    found: float | None  # score of the true positive of ``truth``; None without a true positive
+    # human IoU and object IoU of ``predicted`` and ``truth``; None if either is missing
     overlap: tuple[float, float] | None
 
 

@@ -32,18 +32,12 @@ from shoe.diagnosis.scope import Overlaps, Scope, scatter
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Settings of one variant of the error diagnosis.
-
-    Attributes:
-        strict: options for box comparison, mAP and no_interaction.
-        shared_map: whether fix targets are chosen as in the toolbox, with at most one error per ground truth.
-        by: ``class`` for the classes of the class table, or ``role`` for actions with a role.
-    """
+    """Settings of one variant of the error diagnosis."""
 
     name: str
-    strict: StrictOptions
-    shared_map: bool
-    by: str = "class"
+    strict: StrictOptions  # options for box comparison, mAP and no_interaction
+    shared_map: bool  # whether fix targets are chosen as in the toolbox, with at most one error per ground truth
+    by: str = "class"  # ``class`` for the classes of the class table, or ``role`` for actions with a role
 
 
 _BY_TEXT = replace(DIAG, threshold_at=">", ap=Interpolation.ALL_POINTS, zero_tp="zero", unpredicted="zero")
@@ -143,17 +137,11 @@ def decide(facts: Mapping[str, Mask], flow: Flow) -> NDArray[np.int8]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assigned:
-    """Error types and matched ground truths, before any fix, of p predictions in a scope with t ground truths.
+    """Error types and matched ground truths, before any fix, of p predictions in a scope with t ground truths."""
 
-    Attributes:
-        types: (p,) ``ErrorType`` of each prediction.
-        target: (p,) ground truth that a true positive or a duplicate matches; -1 for other types.
-        found_by: (t,) true positive of each ground truth, or -1.
-    """
-
-    types: NDArray[np.int8]
-    target: Indices
-    found_by: Indices
+    types: NDArray[np.int8]  # (p,) ``ErrorType`` of each prediction
+    target: Indices  # (p,) ground truth that a true positive or a duplicate matches; -1 for other types
+    found_by: Indices  # (t,) true positive of each ground truth, or -1
 
 
 def assign_types(scope: Scope, overlaps: Overlaps, flow: Flow = FLOW) -> Assigned:
@@ -248,17 +236,12 @@ class State:
     """State of p predictions and t ground truths after some fixes.
 
     A fixed prediction has the class and the boxes of its ground truth.
-
-    Attributes:
-        kept: (p,) mask of the predictions that have not been removed.
-        found_by: (t,) true positive of each ground truth, original or fixed, or -1.
-        counted: (t,) mask of the ground truths that have not been removed.
-        fixes: arrays (predictions, targets) per oracle applied so far, including fixes that gave no new true positive.
     """
 
-    kept: Mask
-    found_by: Indices
-    counted: Mask
+    kept: Mask  # (p,) mask of the predictions that have not been removed
+    found_by: Indices  # (t,) true positive of each ground truth, original or fixed, or -1
+    counted: Mask  # (t,) mask of the ground truths that have not been removed
+    # arrays (predictions, targets) per oracle applied so far, including fixes that gave no new true positive
     fixes: tuple[Fixes, ...] = ()
 
     @property
@@ -278,14 +261,10 @@ FixTargets = Callable[[State, ErrorType], Fixes]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Errors:
-    """Input of the oracles: predictions of a scope, their error types, and the function that chooses fix targets.
-
-    Attributes:
-        types: (p,) ``ErrorType`` of each prediction before any fix.
-    """
+    """Input of the oracles: predictions of a scope, their error types, and the function that chooses fix targets."""
 
     scope: Scope
-    types: NDArray[np.int8]
+    types: NDArray[np.int8]  # (p,) ``ErrorType`` of each prediction before any fix
     targets: FixTargets
 
 

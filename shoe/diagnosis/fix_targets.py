@@ -55,16 +55,12 @@ def possible_targets(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8]) 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TruePairs:
-    """Ground truths grouped by human-object pair, whose boxes annotators draw anew for each verb (protocols.md 8.7).
+    """Ground truths grouped by human-object pair, whose boxes annotators draw anew for each verb (protocols.md 8.7)."""
 
-    Attributes:
-        first, count: (t,) start and length, in ``truth``, of each ground truth's list of ground truths in its pair.
-        truth: concatenation of these t lists. The list of a ground truth includes the ground truth itself.
-    """
-
+    # first, count: (t,) start and length, in ``truth``, of each ground truth's list of ground truths in its pair
     first: Indices
     count: Indices
-    truth: Indices
+    truth: Indices  # concatenation of these t lists. The list of a ground truth includes the ground truth itself.
 
     @classmethod
     def from_scope(cls, scope: Scope, strict: StrictOptions) -> Self:
@@ -217,22 +213,14 @@ Smaller positions are better. Ground truths are sorted by class."""
 
 @dataclass(frozen=True, eq=False)
 class OverSeeds:
-    """Mean AP after oracles for s seeds, from the t ground truths and p predictions in the scope of one analysis.
+    """Mean AP after oracles for s seeds, from the t ground truths and p predictions in the scope of one analysis."""
 
-    Attributes:
-        scope: scope of an analysis that averages over all classes and uses all-point interpolation.
-        lists: possible fix targets per error type.
-        types: (p,) ``ErrorType`` of each prediction.
-        found_by: (t,) true positive of each ground truth before any fix, or -1.
-        ranking: ranked lists of the predictions of all classes.
-    """
-
-    scope: Scope
-    lists: dict[ErrorType, Fixes]
+    scope: Scope  # scope of an analysis that averages over all classes and uses all-point interpolation
+    lists: dict[ErrorType, Fixes]  # possible fix targets per error type
     pairs: TruePairs
-    types: NDArray[np.int8]
-    found_by: Indices
-    ranking: FixedRanking
+    types: NDArray[np.int8]  # (p,) ``ErrorType`` of each prediction
+    found_by: Indices  # (t,) true positive of each ground truth before any fix, or -1
+    ranking: FixedRanking  # ranked lists of the predictions of all classes
     seeds: range
 
     @cached_property

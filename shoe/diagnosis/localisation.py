@@ -84,21 +84,14 @@ class PairFigures(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, eq=False)
 class Localised:
-    """Predicted pairs, matched with the t triplets of the ground truth.
-
-    Attributes:
-        no_interaction: ``exclude`` or ``keep``, for ground-truth pairs whose only class is no_interaction.
-        scope: predicted pairs on images with ground truth, and the triplets of the ground truth.
-        overlaps: predicted pairs and triplets of the ground truth that match in at least one box.
-        classes: (K,) mask of the classes whose ground-truth pairs are counted, such as the rare classes alone.
-    """
+    """Predicted pairs, matched with the t triplets of the ground truth."""
 
     pairs: Pairs
     rules: PairRules
-    no_interaction: str
-    scope: Scope
-    overlaps: Overlaps
-    classes: Mask
+    no_interaction: str  # ``exclude`` or ``keep``, for ground-truth pairs whose only class is no_interaction
+    scope: Scope  # predicted pairs on images with ground truth, and the triplets of the ground truth
+    overlaps: Overlaps  # predicted pairs and triplets of the ground truth that match in at least one box
+    classes: Mask  # (K,) mask of the classes whose ground-truth pairs are counted, such as the rare classes alone
 
     @cached_property
     def distinct(self) -> tuple[Mask, Mask, Mask]:

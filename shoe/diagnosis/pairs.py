@@ -51,37 +51,28 @@ PAIRS_NEED = {
 
 @dataclass(frozen=True, slots=True)
 class NegativeAp:
-    """Average precision (AP) of the detection of negative pairs: predicted pairs that match no ground-truth pair.
+    """Average precision (AP) of the detection of negative pairs: predicted pairs that match no ground-truth pair."""
 
-    Attributes:
-        all_points: area under the envelope of the precision-recall curve; it and ``diag`` are None without negatives.
-        diag: AP as in the toolbox, whose recall grid ends above 1, so that AP is at most 101/110 (protocols.md 8.8).
-        pairs, negatives: number of predicted pairs, and of negative pairs among them.
-    """
-
+    # area under the envelope of the precision-recall curve; it and ``diag`` are None without negatives
     all_points: float | None
+    # AP as in the toolbox, whose recall grid ends above 1, so that AP is at most 101/110 (protocols.md 8.8)
     diag: float | None
+    # pairs, negatives: number of predicted pairs, and of negative pairs among them
     pairs: int
     negatives: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InteractionMap:
-    """Average precision (AP) of classifying the verbs (V in the dataset) of predictions that match a ground-truth pair.
+    """Average precision (AP) of classifying the V verbs of predictions that match a ground-truth pair."""
 
-    Attributes:
-        map: mean AP over verbs; None if the mean contains no verb.
-        map_rare, map_non_rare: mean AP over rare and over non-rare HOI classes (not verbs), with one ranking per class
-            (first version, Table 4; the toolbox has no such metric).
-        ap: (V,) AP of each verb; NaN for verbs that are not in the mean.
-        truths: (V,) number of ground truths per verb, without those that :func:`interaction_map` excludes.
-    """
-
-    map: float | None
+    map: float | None  # mean AP over verbs; None if the mean contains no verb
+    # map_rare, map_non_rare: mean AP over rare and over non-rare HOI classes (not verbs), with one ranking per class
+    # (first version, Table 4; the toolbox has no such metric)
     map_rare: float | None
     map_non_rare: float | None
-    ap: Floats
-    truths: Indices
+    ap: Floats  # (V,) AP of each verb; NaN for verbs that are not in the mean
+    truths: Indices  # (V,) number of ground truths per verb, without those that :func:`interaction_map` excludes
 
 
 def negative_ap(localised: Localised) -> NegativeAp:
@@ -228,14 +219,10 @@ class PairResults:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PairDiagnosis(PairResults):
-    """Diagnosis of a file of human-object pairs, without verbs and thus without triplets.
-
-    Attributes:
-        facts: entries of :attr:`signature` that state how the pairs were read.
-    """
+    """Diagnosis of a file of human-object pairs, without verbs and thus without triplets."""
 
     localised: Localised
-    facts: dict[str, str]
+    facts: dict[str, str]  # entries of :attr:`signature` that state how the pairs were read
     interaction_map: ClassVar[None] = None
     semantic: ClassVar[None] = None
     warnings: ClassVar[tuple[str, ...]] = ()

@@ -80,26 +80,17 @@ class WordPair(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictedWords:
-    """Relation of each of W predicted verbs (or objects) to each of the C distinct verbs (or objects) of K classes.
+    """Relation of each of W predicted verbs (or objects) to each of the C distinct verbs (or objects) of K classes."""
 
-    Attributes:
-        part: "verb" or "object".
-        labels, synsets: C words of the classes, and their WordNet senses; "" for no_interaction.
-        row: (K,) index in ``labels`` of the verb (or object) of each class.
-        words: W predicted words.
-        table: similarities of the predicted words to the classes.
-        relation: (C, W) int8 ``Relation`` of each predicted word to each word of a class.
-        sense: (C, W) sense of the predicted word to which the relation applies, or -1 if no sense was looked up.
-    """
-
-    part: Part
+    part: Part  # "verb" or "object"
+    # labels, synsets: C words of the classes, and their WordNet senses; "" for no_interaction
     labels: tuple[str, ...]
     synsets: tuple[str, ...]
-    row: Indices
-    words: tuple[str, ...]
-    table: SimilarityTable
-    relation: NDArray[np.int8]
-    sense: Senses
+    row: Indices  # (K,) index in ``labels`` of the verb (or object) of each class
+    words: tuple[str, ...]  # W predicted words
+    table: SimilarityTable  # similarities of the predicted words to the classes
+    relation: NDArray[np.int8]  # (C, W) int8 ``Relation`` of each predicted word to each word of a class
+    sense: Senses  # (C, W) sense of the predicted word to which the relation applies, or -1 if no sense was looked up
 
     def word_index(self, table: Interactions) -> Ints:
         """Return the column ``verb`` (or ``object``) of a table: the (n,) index in ``words`` of each triplet's word.

@@ -23,22 +23,18 @@ class Scope:
 
     Everywhere in this package, "a truth" is an index 0 to t - 1, and "a prediction" an index 0 to p - 1, into these
     arrays. ``truth`` and ``prediction`` contain the rows of the tables at these indices.
-
-    Attributes:
-        truth: (t,) rows of the ground truth, ascending.
-        prediction: (p,) rows of the predictions.
-        truth_image, truth_verb, truth_object, truth_hoi: (t,) image and labels of each truth.
-        image, verb, object, hoi: (p,) image and labels of each prediction. ``verb`` and ``object`` are -1 for a word
-            that is no label, and ``hoi`` is -1 if the labels form no class.
     """
 
     task: Task
-    truth: Indices
-    prediction: Indices
+    truth: Indices  # (t,) rows of the ground truth, ascending
+    prediction: Indices  # (p,) rows of the predictions
+    # truth_image, truth_verb, truth_object, truth_hoi: (t,) image and labels of each truth
     truth_image: Indices
     truth_verb: Ints
     truth_object: Ints
     truth_hoi: Ints
+    # image, verb, object, hoi: (p,) image and labels of each prediction. ``verb`` and ``object`` are -1 for a word that
+    # is no label, and ``hoi`` is -1 if the labels form no class.
     image: Ints
     verb: Ints
     object: Ints
@@ -109,28 +105,20 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlaps:
-    """c pairs of a prediction and a truth of one image that match in a box or both, sorted by prediction, then truth.
+    """c pairs of a prediction and a truth in an image that match in a box or both, sorted by prediction, then truth."""
 
-    Attributes:
-        prediction, truth: (c,) indices of the prediction and the truth in the scope.
-        human: (c,) whether the human boxes overlap enough.
-        object: (c,) whether the object boxes overlap enough and have equal labels.
-        pair: (c,) whether ``human`` and ``object`` both hold.
-        human_correct, object_correct: (p,) whether the human (object) box of each prediction overlaps enough with *any*
-            box of the image that has its label. A human box and an object box with the label "person" may match, too.
-        compared: all compared pairs of the task, with their IoUs.
-        row: (c,) index in ``compared`` of each pair.
-    """
-
+    # prediction, truth: (c,) indices of the prediction and the truth in the scope
     prediction: Indices
     truth: Indices
-    human: Mask
-    object: Mask
-    pair: Mask
+    human: Mask  # (c,) whether the human boxes overlap enough
+    object: Mask  # (c,) whether the object boxes overlap enough and have equal labels
+    pair: Mask  # (c,) whether ``human`` and ``object`` both hold
+    # human_correct, object_correct: (p,) whether the human (object) box of each prediction overlaps enough with *any*
+    # box of the image that has its label. A human box and an object box with the label "person" may match, too.
     human_correct: Mask
     object_correct: Mask
-    compared: Compared
-    row: Indices
+    compared: Compared  # all compared pairs of the task, with their IoUs
+    row: Indices  # (c,) index in ``compared`` of each pair
 
     def iou(self, chosen: Indices) -> Floats:
         """Return the pair IoU (smaller of human IoU and object IoU) of the pairs with the given indices."""

@@ -53,26 +53,19 @@ class Tables:
     All boxes are converted to continuous edges, so that boxes of a ground truth can be copied into a prediction even if
     the box conventions of the two files differ. The vocabularies of the predictions are extended by the labels of the
     dataset that are missing in them.
-
-    Attributes:
-        whole: complete tables, as read from the files.
-        task: tables with only the rows that take part.
-        prediction: (p,) row of each prediction in the complete table, ascending.
-        truth: (t,) row of each ground truth in the complete table.
-        row: (p,) row in ``task`` of each prediction of the scope, which has another order. Ground truths have the same
-            order in both.
-        verb, object: index of each dataset verb and object in the vocabularies of the predictions.
-        found_by: (t,) scope index of each ground truth's true positive before any fix, or -1 without one.
     """
 
-    whole: Task
-    task: Task
-    prediction: Indices
-    truth: Indices
+    whole: Task  # complete tables, as read from the files
+    task: Task  # tables with only the rows that take part
+    prediction: Indices  # (p,) row of each prediction in the complete table, ascending
+    truth: Indices  # (t,) row of each ground truth in the complete table
+    # (p,) row in ``task`` of each prediction of the scope, which has another order. Ground truths have the same order
+    # in both.
     row: Indices
+    # verb, object: index of each dataset verb and object in the vocabularies of the predictions
     verb: Ints
     object: Ints
-    found_by: Indices
+    found_by: Indices  # (t,) scope index of each ground truth's true positive before any fix, or -1 without one
 
     @classmethod
     def from_analysis(cls, analysis: ErrorAnalysis) -> Self:
@@ -473,18 +466,12 @@ def exact_matches(task: Task, similarities: HoiSimilarity) -> HoiSimilarity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _GainsByWord:
-    """Gains of the h matches that get credit for a similar verb (or object).
-
-    Attributes:
-        truth: (h,) ground truth of each match.
-        cell: (h,) index of the confusion in the flattened (word of the class, predicted word) table, ascending.
-        gain: (h,) gain of the match due to this confusion, descending within a confusion.
-    """
+    """Gains of the h matches that get credit for a similar verb (or object)."""
 
     words: PredictedWords
-    truth: Indices
-    cell: Indices
-    gain: Floats
+    truth: Indices  # (h,) ground truth of each match
+    cell: Indices  # (h,) index of the confusion in the flattened (word of the class, predicted word) table, ascending
+    gain: Floats  # (h,) gain of the match due to this confusion, descending within a confusion
 
 
 def _gains_by_word(

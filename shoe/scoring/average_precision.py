@@ -36,15 +36,12 @@ class TiedList:
 
     The rank of an entry is certain if its score is unique in the list, or if all entries with this score have the same
     credit. All other entries form groups of equal scores, whose members may take any rank of the group.
-
-    Attributes:
-        rank, credit: 1-based ranks and credits of the entries with a credit above 0 and a certain rank.
-        groups: tied entries whose order changes AP.
     """
 
+    # rank, credit: 1-based ranks and credits of the entries with a credit above 0 and a certain rank
     rank: Floats
     credit: Floats
-    groups: list[Group]
+    groups: list[Group]  # tied entries whose order changes AP
 
     @classmethod
     def from_counts(cls, above: Indices, equal: Indices, credit: Floats) -> TiedList:
@@ -171,23 +168,15 @@ _MOST_LISTED_ORDERS = 5040
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedLists:
-    """Average precision of K ranked lists, one per class.
+    """Average precision of K ranked lists, one per class."""
 
-    Attributes:
-        ap: (K,) values in 0..1; 0 for classes without ground truth.
-        error: (K,) standard error of ``ap`` if it was estimated from random orders; 0 if exact.
-        recall: (K,) total credit of each list divided by the number of ground truths, 0..1; 0 without ground truth.
-        entries: (K,) number of entries (predictions) in each list.
-        tied: number of entries that have the score of another entry of their class, in classes with ground truth.
-        ties_matter: whether tied entries differ in credit, so that their order changes AP.
-    """
-
-    ap: Floats
-    error: Floats
+    ap: Floats  # (K,) values in 0..1; 0 for classes without ground truth
+    error: Floats  # (K,) standard error of ``ap`` if it was estimated from random orders; 0 if exact
+    # (K,) total credit of each list divided by the number of ground truths, 0..1; 0 without ground truth
     recall: Floats
-    entries: Indices
-    tied: int
-    ties_matter: bool
+    entries: Indices  # (K,) number of entries (predictions) in each list
+    tied: int  # number of entries that have the score of another entry of their class, in classes with ground truth
+    ties_matter: bool  # whether tied entries differ in credit, so that their order changes AP
 
 
 def ranked_lists(
@@ -265,18 +254,12 @@ class FixedRanking:
     """Ranking of p predictions (entries) of K classes, to compute AP again after entries are removed or change class.
 
     The error analysis uses it to compute AP after one type of error is corrected.
-
-    Attributes:
-        rank: (p,) rank of each entry among all p entries, from 0.
-        ranked: (r,) indices of the entries that have a class, by class and then by rank.
-        keys: (r,) sort key of each entry in ``ranked``, ascending: class * p + rank.
-        starts: (K + 1,) position in ``ranked`` where each class begins.
     """
 
-    rank: Indices
-    ranked: Indices
-    keys: Indices
-    starts: Indices
+    rank: Indices  # (p,) rank of each entry among all p entries, from 0
+    ranked: Indices  # (r,) indices of the entries that have a class, by class and then by rank
+    keys: Indices  # (r,) sort key of each entry in ``ranked``, ascending: class * p + rank
+    starts: Indices  # (K + 1,) position in ``ranked`` where each class begins
 
     @classmethod
     def from_ranks(cls, category: AnyInts, by_rank: Indices, classes: int) -> FixedRanking:

@@ -22,20 +22,14 @@ from shoe.similarity.whole_interactions import WholeRatings, normalize_word
 
 @dataclass(frozen=True, eq=False)
 class WholeSimilarity:
-    """Rated similarities of m pairs of a class and a predicted interaction (verb and object), each rated as a whole.
+    """Rated similarities of m pairs of a class and a predicted interaction (verb and object), each rated as a whole."""
 
-    Attributes:
-        keys: (m,) integer key of each pair (its class, verb and object), ascending.
-        values: (m,) similarity 0..1 of each pair.
-        verb, object: (words,) index of each predicted word among the rated words, -1 if not rated.
-        shape: number of rated objects and number of classes, from which keys are computed.
-    """
-
-    keys: Indices
-    values: Floats
+    keys: Indices  # (m,) integer key of each pair (its class, verb and object), ascending
+    values: Floats  # (m,) similarity 0..1 of each pair
+    # verb, object: (words,) index of each predicted word among the rated words, -1 if not rated
     verb: Ints
     object: Ints
-    shape: tuple[int, int]
+    shape: tuple[int, int]  # number of rated objects and number of classes, from which keys are computed
 
     @classmethod
     def from_ratings(
@@ -97,31 +91,26 @@ _CELLS = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class HoiSimilarity:
-    """HOI similarity sigma of K classes to any pair of predicted words (docs/protocols.md 10.1).
+    """HOI similarity sigma of K classes to any pair of predicted words (docs/protocols.md 10.1)."""
 
-    Attributes:
-        verbs, objects: similarity tables with a row per verb (object) of the classes and a column per predicted word.
-        verb_row, object_row: (K,) row of each class in ``verbs`` and ``objects``.
-        rated_verbs, rated_objects: (words,) whether each predicted word could be compared with at least one class.
-        how: rule that combines verb similarity and object similarity.
-        weight: weight of the verb in this rule, 0..1.
-        source: similarity map or measure behind the similarities; None if only tables were given.
-        verb_senses, object_senses: sense ID of each row of ``verbs`` and ``objects``, -1 for none; empty without
-            ``source``.
-        whole: ratings of verb and object together, which take precedence over the tables; None if not used.
-    """
-
+    # verbs, objects: similarity tables with a row per verb (object) of the classes and a column per predicted word
     verbs: SimilarityTable
     objects: SimilarityTable
+    # verb_row, object_row: (K,) row of each class in ``verbs`` and ``objects``
     verb_row: Indices
     object_row: Indices
+    # rated_verbs, rated_objects: (words,) whether each predicted word could be compared with at least one class
     rated_verbs: Mask
     rated_objects: Mask
-    how: str
-    weight: float
+    how: str  # rule that combines verb similarity and object similarity
+    weight: float  # weight of the verb in this rule, 0..1
+    # similarity map or measure behind the similarities; None if only tables were given
     source: Similarity | None = None
+    # verb_senses, object_senses: sense ID of each row of ``verbs`` and ``objects``, -1 for none; empty without
+    # ``source``
     verb_senses: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
     object_senses: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
+    # ratings of verb and object together, which take precedence over the tables; None if not used
     whole: WholeSimilarity | None = None
     # By the bytes of an array of allowed classes: pairs of words as ascending numbers, their nearest class, similarity.
     _nearest_of_pairs: dict[bytes, tuple[Indices, Indices, Floats]] = field(default_factory=dict, init=False)

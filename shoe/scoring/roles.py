@@ -56,26 +56,17 @@ class ByPerson(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleResult:
-    """Metrics of one V-COCO protocol, fractions 0..1; E entries: actions, or actions with a role.
-
-    Attributes:
-        names: E names, like "hold" or "hold-obj".
-        ap: (E,) average precision; NaN if no annotated person does the action.
-        truths: (E,) number of annotated persons who do the action, whether or not the role has a box.
-        map: mean over the entries with ground truth; None without such an entry.
-        left_out: name of the entry that ``map_without`` leaves out; "" for none.
-        map_without: mean over the same entries except ``left_out``; equals ``map`` if ``left_out`` is "".
-        ranked: number of ranked predictions over all entries. Predictions on unknown images, on persons without
-            annotation, or with score NaN for the entry are not ranked.
-    """
+    """Metrics of one V-COCO protocol, fractions 0..1; E entries: actions, or actions with a role."""
 
     options: RoleOptions
-    names: tuple[str, ...]
-    ap: Floats
-    truths: Indices
-    map: float | None
-    left_out: str
-    map_without: float | None
+    names: tuple[str, ...]  # E names, like "hold" or "hold-obj"
+    ap: Floats  # (E,) average precision; NaN if no annotated person does the action
+    truths: Indices  # (E,) number of annotated persons who do the action, whether or not the role has a box
+    map: float | None  # mean over the entries with ground truth; None without such an entry
+    left_out: str  # name of the entry that ``map_without`` leaves out; "" for none
+    map_without: float | None  # mean over the same entries except ``left_out``; equals ``map`` if ``left_out`` is ""
+    # number of ranked predictions over all entries. Predictions on unknown images, on persons without annotation, or
+    # with score NaN for the entry are not ranked.
     ranked: int
 
     def __repr__(self) -> str:

@@ -69,18 +69,12 @@ _TRIED_SIZES = 2.0 ** np.arange(-3, 3.25, 0.5)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matches:
-    """Result of matching t ground truths with n predictions.
+    """Result of matching t ground truths with n predictions."""
 
-    Attributes:
-        prediction: (t,) row of the prediction matched with each ground truth, -1 without a match.
-        sigma: (t,) similarity of each ground truth and its matched prediction, 0 without a match.
-        unmatched: (u,) rows of the predictions without a match, ascending.
-        false_positive_of: (u,) class of which each unmatched prediction is a false positive for mAP, -1 for no class.
-    """
-
-    prediction: Indices
-    sigma: Floats
-    unmatched: Indices
+    prediction: Indices  # (t,) row of the prediction matched with each ground truth, -1 without a match
+    sigma: Floats  # (t,) similarity of each ground truth and its matched prediction, 0 without a match
+    unmatched: Indices  # (u,) rows of the predictions without a match, ascending
+    # (u,) class of which each unmatched prediction is a false positive for mAP, -1 for no class
     false_positive_of: Indices
 
 

@@ -31,24 +31,18 @@ GROUPS = ("seen_obj_seen_act", "unseen_obj_seen_act", "seen_obj_unseen_act", "un
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regions:
-    """Regions of problems: n crops of images, each around one interaction.
+    """Regions of problems: n crops of images, each around one interaction."""
 
-    Attributes:
-        images: names or paths of the images.
-        image: (n,) index into ``images``.
-        crops: (n, 4) x1, y1, x2, y2 of the crop in the image, in pixels from its top-left corner.
-        human_boxes, object_boxes: (n, 4) boxes of the interaction in the image; some published boxes exceed the crop.
-        verb, object: (n,) indices into ``verbs`` and ``objects``.
-        verbs, objects: actions and objects as in the files; a merged action is one word, like "ride_or_straddle".
-    """
-
-    images: tuple[str, ...]
-    image: Ints
-    crops: Floats
+    images: tuple[str, ...]  # names or paths of the images
+    image: Ints  # (n,) index into ``images``
+    crops: Floats  # (n, 4) x1, y1, x2, y2 of the crop in the image, in pixels from its top-left corner
+    # human_boxes, object_boxes: (n, 4) boxes of the interaction in the image; some published boxes exceed the crop
     human_boxes: Floats
     object_boxes: Floats
+    # verb, object: (n,) indices into ``verbs`` and ``objects``
     verb: Ints
     object: Ints
+    # verbs, objects: actions and objects as in the files; a merged action is one word, like "ride_or_straddle"
     verbs: tuple[str, ...]
     objects: tuple[str, ...]
 
@@ -58,20 +52,13 @@ class Regions:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problems:
-    """P Bongard problems.
+    """P Bongard problems."""
 
-    Attributes:
-        regions: regions to which the indices refer; some may be in no problem.
-        positives: (P, 7) regions that show the concept; the last region is a query.
-        negatives: (P, 7) regions that show the object of the concept with another action; the last is a query.
-        group: (P,) index into ``groups``.
-    """
-
-    regions: Regions
-    positives: Indices
-    negatives: Indices
+    regions: Regions  # regions to which the indices refer; some may be in no problem
+    positives: Indices  # (P, 7) regions that show the concept; the last region is a query
+    negatives: Indices  # (P, 7) regions that show the object of the concept with another action; the last is a query
     groups: tuple[str, ...]
-    group: Ints
+    group: Ints  # (P,) index into ``groups``
 
     def __repr__(self) -> str:
         return f"<Problems: {len(self):,} of {len(self.concepts)} concepts on {len(self.regions.images):,} images>"

@@ -36,18 +36,14 @@ _INSIDE = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counting:
-    """Options that decide which predictions count in a picture (a crop of an image).
+    """Options that decide which predictions count in a picture (a crop of an image)."""
 
-    Attributes:
-        region: "crop": predictions with at least half of each box in the crop; "image": all predictions of the image.
-        top: number of predictions that count per picture, those with the highest scores; predictions that tie with the
-            last of these also count.
-        min_score: lowest score of a prediction that counts.
-    """
-
+    # "crop": predictions with at least half of each box in the crop; "image": all predictions of the image
     region: Region = "crop"
+    # number of predictions that count per picture, those with the highest scores; predictions that tie with the last of
+    # these also count
     top: int = 10
-    min_score: float = 0.0
+    min_score: float = 0.0  # lowest score of a prediction that counts
 
     def __post_init__(self) -> None:
         if math.isnan(self.min_score):
@@ -56,22 +52,16 @@ class Counting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Detections:
-    """Interactions detected in n regions (D in the paper).
+    """Interactions detected in n regions (D in the paper)."""
 
-    Attributes:
-        region: (d,) region of each detection, ascending.
-        interaction: (d,) index of each detection's (verb, object) pair among u distinct pairs.
-        verb, object: (u,) words of each distinct pair, as indices into ``verbs`` and ``objects``.
-        named: (n,) whether the region's image is among the images of the predictions, with or without triplets.
-    """
-
-    region: Indices
-    interaction: Indices
+    region: Indices  # (d,) region of each detection, ascending
+    interaction: Indices  # (d,) index of each detection's (verb, object) pair among u distinct pairs
+    # verb, object: (u,) words of each distinct pair, as indices into ``verbs`` and ``objects``
     verb: Indices
     object: Indices
     verbs: tuple[str, ...]
     objects: tuple[str, ...]
-    named: Mask
+    named: Mask  # (n,) whether the region's image is among the images of the predictions, with or without triplets
 
     def counts(self) -> Any:
         """Return a sparse array: the number of detections of each of u interactions (columns) in each of n regions."""
@@ -152,15 +142,10 @@ class Outcome(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """Answers of an oracle to P problems with two questions each.
+    """Answers of an oracle to P problems with two questions each."""
 
-    Attributes:
-        yes: (P, 2) whether the answer is yes for the positive and for the negative query.
-        outcome: (P, 2) ``Outcome`` of each question.
-    """
-
-    yes: Mask
-    outcome: NDArray[np.int8]
+    yes: Mask  # (P, 2) whether the answer is yes for the positive and for the negative query
+    outcome: NDArray[np.int8]  # (P, 2) ``Outcome`` of each question
 
     @property
     def right(self) -> Mask:
@@ -308,16 +293,11 @@ class GroupScore(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """Accuracy on all problems.
+    """Accuracy on all problems."""
 
-    Attributes:
-        groups: accuracy by group name; groups without problems are absent.
-        average: unweighted mean of the groups, as in the paper.
-        interval: 95 % interval over resampled concepts of each group; None if a group has a single concept.
-    """
-
-    groups: dict[str, GroupScore]
-    average: float
+    groups: dict[str, GroupScore]  # accuracy by group name; groups without problems are absent
+    average: float  # unweighted mean of the groups, as in the paper
+    # 95 % interval over resampled concepts of each group; None if a group has a single concept
     interval: tuple[float, float] | None
 
 
@@ -354,18 +334,14 @@ def accuracy(problems: Problems, answers: Answers) -> Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class BongardReport:
-    """Accuracy of both oracles on a detector's predictions.
+    """Accuracy of both oracles on a detector's predictions."""
 
-    Attributes:
-        problems, concepts, images: number of scored problems, and of the concepts and images in these problems.
-        named_images: number of these images that the predictions list.
-        oracle, soft_oracle: accuracy of the oracle of the Bongard-HOI paper, and of the oracle by similarity.
-    """
-
+    # problems, concepts, images: number of scored problems, and of the concepts and images in these problems
     problems: int
     concepts: int
     images: int
-    named_images: int
+    named_images: int  # number of these images that the predictions list
+    # oracle, soft_oracle: accuracy of the oracle of the Bongard-HOI paper, and of the oracle by similarity
     oracle: Accuracy
     soft_oracle: Accuracy
     signature: Signature

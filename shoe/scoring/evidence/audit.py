@@ -38,16 +38,13 @@ Change = Callable[[Interactions, GroundTruth], Interactions]
 
 
 class Attack(NamedTuple):
-    """A change of predictions that adds no information about any image.
+    """A change of predictions that adds no information about any image."""
 
-    Attributes:
-        name, about: name and description of the change.
-        changes: per variant, a function that maps predictions and ground truth to new predictions; a single variant
-            is called "". Per protocol, only the variant with the largest gain in mF1 (exact labels: mAP) is reported.
-    """
-
+    # name, about: name and description of the change
     name: str
     about: str
+    # per variant, a function that maps predictions and ground truth to new predictions; a single variant is called "".
+    # Per protocol, only the variant with the largest gain in mF1 (exact labels: mAP) is reported.
     changes: Mapping[str, Change]
 
 

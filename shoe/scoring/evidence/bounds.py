@@ -25,19 +25,14 @@ OPTIONS = SEMANTIC["shoe"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Imputation:
-    """Similarities of classes to predicted words, with and without imputed values for pairs that no rater rated.
+    """Similarities of classes to predicted words, with and without imputed values for pairs that no rater rated."""
 
-    Attributes:
-        current: similarities under the map, with unrated pairs treated as the protocol says.
-        low, high: similarities with all unrated pairs at 0 and at 1.
-        guess: similarities with unrated pairs predicted from WordNet and the rated pairs.
-        verbs, objects: pairs of verb senses, and of object senses, that determine these similarities.
-    """
-
-    current: HoiSimilarity
+    current: HoiSimilarity  # similarities under the map, with unrated pairs treated as the protocol says
+    # low, high: similarities with all unrated pairs at 0 and at 1
     low: HoiSimilarity
     high: HoiSimilarity
-    guess: HoiSimilarity
+    guess: HoiSimilarity  # similarities with unrated pairs predicted from WordNet and the rated pairs
+    # verbs, objects: pairs of verb senses, and of object senses, that determine these similarities
     verbs: SenseLookups
     objects: SenseLookups
 
@@ -65,45 +60,28 @@ def imputation_of(task: Task, current: HoiSimilarity) -> Imputation | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcomes:
-    """Possible matches of t ground truths and n predictions (c candidate pairs), if similarities have bounds.
+    """Possible matches of t ground truths and n predictions (c candidate pairs), if similarities have bounds."""
 
-    Attributes:
-        possible: (c,) whether each pair may be matched.
-        sure: (t,) whether each ground truth is always matched.
-        least: (t,) lowest possible similarity (sigma) of the match; 0 if not ``sure``.
-        maybe_unmatched: (n,) whether each prediction may be unmatched.
-        surely_unmatched: (n,) whether each prediction is always unmatched.
-    """
-
-    possible: Mask
-    sure: Mask
-    least: Floats
-    maybe_unmatched: Mask
-    surely_unmatched: Mask
+    possible: Mask  # (c,) whether each pair may be matched
+    sure: Mask  # (t,) whether each ground truth is always matched
+    least: Floats  # (t,) lowest possible similarity (sigma) of the match; 0 if not ``sure``
+    maybe_unmatched: Mask  # (n,) whether each prediction may be unmatched
+    surely_unmatched: Mask  # (n,) whether each prediction is always unmatched
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PossibleMatches:
-    """Possible matches of an evaluation, with t ground truths and u predictions that may be unmatched.
+    """Possible matches of an evaluation, with t ground truths and u predictions that may be unmatched."""
 
-    Attributes:
-        pairs: candidate pairs of a ground truth and a prediction.
-        outcomes: possible results of matching these pairs.
-        number: (t,) number of possible matches of each ground truth.
-        first, last: (t,) highest and lowest score of the predictions in these matches; -inf and inf without a match.
-        most: (t,) highest possible similarity (sigma) of these matches; 0 without a match.
-        unmatched: (u,) predictions that may be unmatched, ascending.
-        surely: (u,) whether each prediction in ``unmatched`` is always unmatched.
-    """
-
-    pairs: Overlaps
-    outcomes: Outcomes
-    number: Indices
+    pairs: Overlaps  # candidate pairs of a ground truth and a prediction
+    outcomes: Outcomes  # possible results of matching these pairs
+    number: Indices  # (t,) number of possible matches of each ground truth
+    # first, last: (t,) highest and lowest score of the predictions in these matches; -inf and inf without a match
     first: Floats
     last: Floats
-    most: Floats
-    unmatched: Indices
-    surely: Mask
+    most: Floats  # (t,) highest possible similarity (sigma) of these matches; 0 without a match
+    unmatched: Indices  # (u,) predictions that may be unmatched, ascending
+    surely: Mask  # (u,) whether each prediction in ``unmatched`` is always unmatched
 
     @property
     def settled(self) -> Mask:
@@ -270,20 +248,13 @@ def false_positives(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenScore:
-    """Possible results of an evaluation under a similarity map with unrated pairs.
+    """Possible results of an evaluation under a similarity map with unrated pairs."""
 
-    Attributes:
-        scorer: scorer in which unrated pairs are 0.
-        imputation: similarities, with bounds and guesses for unrated pairs.
-        matches: possible matches of the evaluated predictions.
-        current: false positives under the map, with unrated pairs treated as the options say.
-        other: false positives if unrated pairs have guessed similarities (:func:`false_positives` with ``current``).
-    """
-
-    scorer: Scorer
-    imputation: Imputation
-    matches: PossibleMatches
-    current: FalsePositives
+    scorer: Scorer  # scorer in which unrated pairs are 0
+    imputation: Imputation  # similarities, with bounds and guesses for unrated pairs
+    matches: PossibleMatches  # possible matches of the evaluated predictions
+    current: FalsePositives  # false positives under the map, with unrated pairs treated as the options say
+    # false positives if unrated pairs have guessed similarities (:func:`false_positives` with ``current``)
     other: FalsePositives
 
     @classmethod

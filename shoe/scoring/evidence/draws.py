@@ -54,25 +54,16 @@ Shares = NDArray[np.floating]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SensePairs:
-    """Pairs of a class sense and a sense of a predicted word, both of one part of speech.
+    """Pairs of a class sense and a sense of a predicted word, both of one part of speech."""
 
-    Attributes:
-        class_senses: (C,) sense IDs of classes.
-        synsets: (S,) sense IDs of predicted words, ascending.
-        kind: (C, S) index in ``_KINDS``: whether a match uses the pair, and how likely its word has this sense.
-        unrated: (C, S) whether each pair is unrated, and a rating could change the similarity of a match.
-        rated: (n, 3) kind, level (index 0 to 15 of the predicted distribution) and word of each rated pair.
-        found: (n,) rating of each rated pair, 0..4.
-        word: (S,) index of the first predicted word that has each sense.
-    """
-
-    class_senses: Ints
-    synsets: Ints
+    class_senses: Ints  # (C,) sense IDs of classes
+    synsets: Ints  # (S,) sense IDs of predicted words, ascending
+    # (C, S) index in ``_KINDS``: whether a match uses the pair, and how likely its word has this sense
     kind: NDArray[np.int8]
-    unrated: Mask
-    rated: Indices
-    found: Floats
-    word: Indices
+    unrated: Mask  # (C, S) whether each pair is unrated, and a rating could change the similarity of a match
+    rated: Indices  # (n, 3) kind, level (index 0 to 15 of the predicted distribution) and word of each rated pair
+    found: Floats  # (n,) rating of each rated pair, 0..4
+    word: Indices  # (S,) index of the first predicted word that has each sense
 
     @classmethod
     def from_lookups(
@@ -189,32 +180,23 @@ Ends = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """90 % predictive intervals of SHOE-mAP and SHOE-mF1 if all pairs of senses were rated; fractions 0..1.
+    """90 % predictive intervals of SHOE-mAP and SHOE-mF1 if all pairs of senses were rated; fractions 0..1."""
 
-    Attributes:
-        map, mf1: lower and upper end; None if the metric cannot be measured.
-        unrated_pairs: number of unrated pairs of a class sense and a sense of a matched word.
-    """
-
+    # map, mf1: lower and upper end; None if the metric cannot be measured
     map: Ends | None
     mf1: Ends | None
-    unrated_pairs: int
+    unrated_pairs: int  # number of unrated pairs of a class sense and a sense of a matched word
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampledMap(ImputedBase):
-    """A similarity map in which unrated pairs have random ratings, drawn from predicted distributions.
+    """A similarity map in which unrated pairs have random ratings, drawn from predicted distributions."""
 
-    Attributes:
-        source, learned: similarity map with unrated pairs, and its predicted distributions of ratings.
-        pairs: pairs of senses that the predictions need, by part of speech.
-        seed: index of the draw, which determines the random ratings.
-    """
-
+    # source, learned: similarity map with unrated pairs, and its predicted distributions of ratings
     source: Similarity
     learned: Learned
-    pairs: Mapping[Part, SensePairs]
-    seed: int
+    pairs: Mapping[Part, SensePairs]  # pairs of senses that the predictions need, by part of speech
+    seed: int  # index of the draw, which determines the random ratings
     name: str = "drawn"
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:

@@ -389,15 +389,12 @@ _CELLS = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nearest:
-    """Most similar seen class of each of u unseen classes.
+    """Most similar seen class of each of u unseen classes."""
 
-    Attributes:
-        unseen, seen: (u,) unseen classes, and the seen class most similar to each (the first if equally similar).
-        similarity: (u,) similarity 0..1 of the two classes; see :func:`~shoe.scoring.hoi_similarity.class_similarity`.
-    """
-
+    # unseen, seen: (u,) unseen classes, and the seen class most similar to each (the first if equally similar)
     unseen: Indices
     seen: Indices
+    # (u,) similarity 0..1 of the two classes; see :func:`~shoe.scoring.hoi_similarity.class_similarity`
     similarity: Floats
 
     def by_similarity(self, ap: Mapping[str, Floats]) -> list[Range]:

@@ -18,22 +18,15 @@ _PAIRS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersonMatches:
-    """Annotated person with the largest box overlap for each of n predicted persons, even if the overlap is small.
+    """Annotated person with the largest box overlap for each of n predicted persons, even if the overlap is small."""
 
-    Attributes:
-        predictions, truth: predicted persons and annotated persons, with their actions and roles.
-        image: (n,) ground-truth image of each predicted person; -1 for an unknown image.
-        person: (n,) annotated person with the largest IoU (the first if equal); -1 on an image without persons.
-        iou: (n,) IoU of the two person boxes; 0 without an annotated person.
-        empty: (b,) whether each predicted role box stands for "no box": all zeros, or all NaN.
-    """
-
+    # predictions, truth: predicted persons and annotated persons, with their actions and roles
     predictions: RolePredictions
     truth: RoleTruth
-    image: Ints
-    person: Indices
-    iou: Single
-    empty: Mask
+    image: Ints  # (n,) ground-truth image of each predicted person; -1 for an unknown image
+    person: Indices  # (n,) annotated person with the largest IoU (the first if equal); -1 on an image without persons
+    iou: Single  # (n,) IoU of the two person boxes; 0 without an annotated person
+    empty: Mask  # (b,) whether each predicted role box stands for "no box": all zeros, or all NaN
 
     @classmethod
     def from_task(cls, task: Task, truth: RoleTruth, overlap: Overlap) -> PersonMatches:

@@ -43,15 +43,12 @@ class Boxes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlaps:
-    """c pairs of a ground truth and a prediction on one image, usually sorted by ground truth, then by prediction.
+    """c pairs of a ground truth and a prediction on one image, usually sorted by ground truth, then by prediction."""
 
-    Attributes:
-        truth, prediction: (c,) rows of the ground truth and of the prediction.
-        human, object: (c,) IoU of the human boxes, and of the object boxes; labels are ignored.
-    """
-
+    # truth, prediction: (c,) rows of the ground truth and of the prediction
     truth: Indices
     prediction: Indices
+    # human, object: (c,) IoU of the human boxes, and of the object boxes; labels are ignored
     human: Floats
     object: Floats
 
@@ -155,19 +152,13 @@ class BoxColumns:
 
 
 class Origin(NamedTuple):
-    """Task from which another task was derived; its box overlaps are reused.
+    """Task from which another task was derived; its box overlaps are reused."""
 
-    Attributes:
-        task: original task, with the same images.
-        prediction: (n,) row in the original task of each prediction; -1 if the prediction is new or has other boxes.
-        truth: (t,) row in the original task of each ground truth.
-        coordinates: box convention in which the boxes of both tasks are equal.
-    """
-
-    task: Task
+    task: Task  # original task, with the same images
+    # (n,) row in the original task of each prediction; -1 if the prediction is new or has other boxes
     prediction: Indices
-    truth: Indices
-    coordinates: CommonCoordinates
+    truth: Indices  # (t,) row in the original task of each ground truth
+    coordinates: CommonCoordinates  # box convention in which the boxes of both tasks are equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,14 +166,11 @@ class Task:
     """Predictions and the ground truth to score them against; n predictions, m images of the ground truth, K classes.
 
     All derived values are computed once and cached.
-
-    Attributes:
-        origin: task from which this task was derived, or None.
     """
 
     predictions: Interactions
     truth: GroundTruth
-    origin: Origin | None = None
+    origin: Origin | None = None  # task from which this task was derived, or None
     _compared: dict[tuple[CommonCoordinates, Overlap, bool], tuple[float, bool, Overlaps]] = field(
         default_factory=dict, init=False, repr=False
     )
