@@ -54,9 +54,9 @@ def test_scoring_and_the_demo_load_no_extra_and_no_heavy_part_of_scipy(code: str
     assert not loaded & unwanted
 
 
-def test_diagnosis_loads_no_scipy() -> None:
+def test_diagnosis_loads_no_heavy_part_of_scipy() -> None:
     code = _SCORE.replace("shoe.score(", "shoe.diagnose(").replace(', protocols=["all"]', "")
-    assert not modules_after(code[: code.rindex("    assert")] + "    report.to_dict()") & (HEAVY | {"scipy"})
+    assert not modules_after(code[: code.rindex("    assert")] + "    report.to_dict()") & HEAVY
 
 
 def test_scoring_needs_no_part_of_python_that_only_unix_has() -> None:

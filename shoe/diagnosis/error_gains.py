@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.signature import Signature, sign
-from shoe.core.arrays import Floats, Indices, Mask, first_of_each, index_in_group, random_numbers
+from shoe.core.arrays import Floats, Indices, Mask, first_of_each, index_in_group, random_numbers, runs, scatter
 from shoe.core.boxes import CommonCoordinates, iou
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.error_types import (
@@ -43,7 +43,7 @@ from shoe.diagnosis.fix_targets import (
     targets_by_map,
     targets_of_each,
 )
-from shoe.diagnosis.scope import Overlaps, Scope, overlaps, scatter
+from shoe.diagnosis.scope import Overlaps, Scope, overlaps
 from shoe.scoring.average_precision import FixedRanking
 from shoe.scoring.entries import AveragingRule, ClassScores, Means, PartMean, minus
 from shoe.scoring.matching.task import Boxes, Task
@@ -386,7 +386,7 @@ def _spread(
     rows, kind = rows[best], kind[best]
     by_kind = np.argsort(kind, kind="stable")
     turn = np.empty(len(rows), np.int64)
-    turn[by_kind] = index_in_group(np.diff(np.flatnonzero(first_of_each(kind[by_kind])), append=len(rows)))
+    turn[by_kind] = index_in_group(runs(kind[by_kind])[1])
     return [int(row) for row in rows[np.argsort(turn, kind="stable")[:most]]]
 
 

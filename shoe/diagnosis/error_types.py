@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from shoe.benchmarks.base import Actions
 from shoe.benchmarks.protocols import DIAG
 from shoe.benchmarks.scoring_options import Interpolation, StrictOptions
-from shoe.core.arrays import Floats, Indices, Ints, Mask, argmax_per_run, blocks, expand
+from shoe.core.arrays import Floats, Indices, Ints, Mask, argmax_per_run, blocks, expand, scatter
 from shoe.core.boxes import OverlapRule, iou
 from shoe.core.roles import RoleTruth, no_boxes
-from shoe.diagnosis.scope import Overlaps, Scope, scatter
+from shoe.diagnosis.scope import Overlaps, Scope
 
 
 @dataclass(frozen=True, slots=True)

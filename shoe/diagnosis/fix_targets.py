@@ -21,10 +21,11 @@ from shoe.core.arrays import (
     numbers_at,
     random_numbers,
     runs,
+    scatter,
     stable_order,
 )
 from shoe.diagnosis.error_types import ERRORS, FIXABLE, MISSED_GT, ErrorType, Fixes, FixTargets, State
-from shoe.diagnosis.scope import Overlaps, Scope, near_in_image, scatter
+from shoe.diagnosis.scope import Overlaps, Scope, near_in_image
 from shoe.scoring.average_precision import FixedRanking
 from shoe.scoring.entries import Means
 from shoe.scoring.matching.assignment import assign

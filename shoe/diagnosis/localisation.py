@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks.checks import triplet_name
 from shoe.benchmarks.protocols import DIAG
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, Mask, as_bits, first_equal, first_of_each, index_in_group
+from shoe.core.arrays import Floats, Indices, Mask, as_bits, first_equal, first_of_each, index_in_group, scatter
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import InputError, unknown_name
 from shoe.core.interactions import Interactions
@@ -126,8 +126,8 @@ def localise(
     """
     origin = None
     if triplets is not None and pairs.of_triplet is not None:
-        first = np.empty(len(pairs.table), np.int64)
-        first[pairs.of_triplet[::-1]] = np.arange(len(triplets.predictions))[::-1]  # what is written last stays
+        rows = np.arange(len(triplets.predictions))[::-1]
+        first = scatter(rows, pairs.of_triplet[rows], len(pairs.table))  # what is written last stays
         origin = Origin(triplets, first, np.arange(len(truth.interactions)), DIAG.coordinates)
     task = Task(pairs.table, truth, origin)
     task.check_images()
@@ -153,7 +153,7 @@ def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigu
     np.minimum.at(first, truth, index[prediction])
     found = first[first < nowhere]
     firsts = int(first_of_each(np.sort(found)).sum())
-    own = _largest_one_to_one(truth, prediction)
+    own = _largest_one_to_one(truth, prediction) if len(truth) else 0
     right = {"first-match": firsts, "one-to-one": own, "gt-count": len(found)}[localised.rules.precision]
     images = int(first_of_each(scope.truth_image).sum())
     truths, predictions = int(true_pairs.sum()), int(left.sum())
@@ -182,35 +182,11 @@ def _first_of_overlapping(image: Indices, label: NDArray[np.integer], *boxes: Fl
 
 
 def _largest_one_to_one(truth: Indices, prediction: Indices) -> int:
-    """Return the size of the largest one-to-one matching, given the (m,) truth and prediction of each possible match.
+    """Return the size of the largest one-to-one matching; (m,) ``truth`` and ``prediction`` are the possible matches."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    Augmenting paths are searched here, because importing scipy takes longer.
-    """
-    candidates: dict[int, list[int]] = {}
-    for asking, wanted in zip(truth.tolist(), prediction.tolist(), strict=True):
-        candidates.setdefault(asking, []).append(wanted)
-    holder: dict[int, int] = {}
-    held: dict[int, int] = {}
-    hopeless: set[int] = set()  # predictions whose holders cannot have another one
-    for first in candidates:
-        reached: dict[int, int] = {}
-        queue, free = [first], None
-        for asking in queue:
-            for wanted in candidates[asking]:
-                if wanted not in reached and wanted not in hopeless:
-                    reached[wanted] = asking
-                    if wanted not in holder:
-                        free = wanted
-                        break
-                    queue.append(holder[wanted])
-            if free is not None:
-                break
-        else:
-            hopeless.update(reached)
-        while free is not None:
-            asking = reached[free]
-            holder[free], held[asking], free = asking, free, held.get(asking)
-    return len(held)
+    return int((maximum_bipartite_matching(csr_array((np.ones(len(truth), bool), (truth, prediction)))) >= 0).sum())
 
 
 def _share_found(found: Indices, counted: Mask) -> float | None:
@@ -296,23 +272,23 @@ def score_sweep(
     """
     pairs = localised.pairs
     if pairs.triplets is not None:
-        return _sweep("score", localised, thresholds, analysis, lambda table: _from(table.score))
+        return _sweep("score", localised, thresholds, analysis, lambda table: _at_least(table.score))
 
     def of_detection(table: Interactions) -> Callable[[float], Mask]:
         if table is pairs.table or analysis is None:
-            return _from(table.score)
+            return _at_least(table.score)
         rows, pair = analysis.scope.prediction, find_pairs(pairs, table)
         lost = rows[pair[rows] < 0]
         if len(lost):
             record = triplet_name((table.images, table.image.astype(np.int64)), int(lost[0]))
             found, expected = "no pair with exactly the same boxes and object", "the pairs of all triplets"
             raise InputError("pairs", record=record, found=found, expected=expected)
-        return _from(np.append(pairs.table.score, np.nan)[pair])
+        return _at_least(np.append(pairs.table.score, np.nan)[pair])
 
     return _sweep("detection", localised, thresholds, analysis, of_detection)
 
 
-def _from(score: Floats) -> Callable[[float], Mask]:
+def _at_least(score: Floats) -> Callable[[float], Mask]:
     return lambda threshold: score >= threshold
 
 
@@ -331,10 +307,9 @@ def _sweep(
     means_of = None if analysis is None else _means_by_mask(analysis)
     points = []
     for threshold in thresholds:
-        rows = np.flatnonzero(mask := kept(threshold))
-        first = np.full(len(pairs.table), -1, np.int64)  # row that is left of each pair, -1 if none is
+        rows = np.flatnonzero(mask := kept(threshold))[::-1]
         of_row = rows if pairs.of_triplet is None else pairs.of_triplet[rows]
-        first[of_row[::-1]] = rows[::-1]  # what is written last stays
+        first = scatter(rows, of_row, len(pairs.table))  # first row left of each pair: what is written last stays
         found = asdict(pair_figures(localised, first))
         if means_of is not None:
             found |= means_of(mask if kept_triplets is kept else kept_triplets(threshold))._asdict()

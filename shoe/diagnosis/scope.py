@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import NO_INTERACTION
-from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, descending_order, expand, index_in_group
+from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, descending_order, expand, mask_of, scatter
 from shoe.core.boxes import CommonCoordinates, OverlapRule, iou
 from shoe.scoring.matching.task import Boxes, Overlaps as Compared, Task
 
@@ -139,21 +139,15 @@ def overlaps(scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule) ->
     order = np.argsort(prediction, kind="stable")
     row, prediction = row[order], prediction[order]
     truth, human, object_ = index_of_truth[compared.truth[row]], human[row], object_[row]
-    correct = _correct(scope, coordinates, rule, prediction[np.flatnonzero(human)], prediction[np.flatnonzero(object_)])
+    with_human, with_object = (mask_of(prediction[side], len(scope.prediction)) for side in (human, object_))
+    correct = _correct(scope, coordinates, rule, with_human, with_object)
     return Overlaps(prediction, truth, human, object_, human & object_, *correct, compared, row)
 
 
 def _correct(
-    scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule, with_human: Indices, with_object: Indices
+    scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule, human_correct: Mask, object_correct: Mask
 ) -> tuple[Mask, Mask]:
-    """Return ``human_correct`` and ``object_correct`` of :class:`Overlaps`.
-
-    ``with_human`` and ``with_object`` are the predictions whose human (object) box matches a human (object) box.
-    Matches of human boxes with object boxes labelled "person" are added.
-    """
-    human_correct, object_correct = np.zeros((2, len(scope.prediction)), bool)
-    human_correct[with_human] = True
-    object_correct[with_object] = True
+    """Return ``human_correct`` and ``object_correct`` of :class:`Overlaps`, given the same without "person" objects."""
     names = scope.task.truth.classes.objects
     if _PERSON not in names:
         return human_correct, object_correct
@@ -179,13 +173,6 @@ def _pairs(
         yield people[start:end][owner], other
 
 
-def scatter(values: NDArray[np.integer], rows: Indices, size: int) -> Indices:
-    """Return a (size,) array with ``values`` at the indices ``rows``, and -1 elsewhere."""
-    spread = np.full(size, -1, np.int64)
-    spread[rows] = values
-    return spread
-
-
 def near_in_image(
     image: NDArray[np.integer], label: NDArray[np.integer], boxes: Iterable[Floats], rule: OverlapRule
 ) -> tuple[Indices, Indices]:
@@ -193,7 +180,7 @@ def near_in_image(
 
     ``image`` is ascending. ``boxes`` are (n, 4) arrays, such as the human boxes and the object boxes of the n rows.
     """
-    index = index_in_group(np.bincount(image))
+    index = np.arange(len(image)) - np.searchsorted(image, image)
     later, earlier = expand(np.arange(len(index)) - index, index)
     close = np.flatnonzero(label[later] == label[earlier])
     for each in boxes:

@@ -23,14 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.scoring_options import Interpolation, Ties
-from shoe.core.arrays import Floats, Indices, Ints, Mask, random_numbers, stable_order
+from shoe.core.arrays import Floats, Indices, Ints, Mask, random_numbers, scatter, stable_order
 from shoe.core.boxes import CommonCoordinates, Coordinates, Overlap, convert_boxes, iou
 from shoe.core.documents import Box, Count, Document, Fraction, Gain
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.error_gains import ErrorAnalysis
 from shoe.diagnosis.error_types import State
 from shoe.diagnosis.relations import PredictedWords, WordPair
-from shoe.diagnosis.scope import scatter
 from shoe.lexicon.senses import Part
 from shoe.scoring.average_precision import EPSILON
 from shoe.scoring.entries import Entries, Means, mean_over

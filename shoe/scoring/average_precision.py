@@ -22,15 +22,6 @@ _PAIRS = 128
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Group:
-    """Predictions with equal scores, but unequal credit: number ranked above the group, group size, credits above 0."""
-
-    above: int
-    size: int
-    credit: Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class TiedList:
     """A ranked list of predictions (entries), in which some entries with equal scores have no fixed order.
 
@@ -41,7 +32,8 @@ class TiedList:
     # rank, credit: 1-based ranks and credits of the entries with a credit above 0 and a certain rank
     rank: Floats
     credit: Floats
-    groups: list[Group]  # tied entries whose order changes AP
+    # tied entries whose order changes AP: number of entries above the group, size of the group, and credits above 0
+    groups: list[tuple[int, int, Floats]]
 
     @classmethod
     def from_counts(cls, above: Indices, equal: Indices, credit: Floats) -> TiedList:
@@ -59,7 +51,7 @@ class TiedList:
         mask = np.repeat(certain, members)
         position = np.arange(len(above)) - np.repeat(starts, members)
         groups = [
-            Group(int(above[s]), int(equal[s]), credit[s : s + m])
+            (int(above[s]), int(equal[s]), credit[s : s + m])
             for s, m in zip(starts[~certain], members[~certain], strict=True)
         ]
         return cls((above + position + 1.0)[mask], credit[mask], groups)
@@ -67,28 +59,28 @@ class TiedList:
     @property
     def orders(self) -> int:
         """Number of ways to place entries with a credit above 0 on the ranks of their groups; 1 without groups."""
-        return math.prod(math.perm(group.size, len(group.credit)) for group in self.groups)
+        return math.prod(math.perm(size, len(credit)) for _, size, credit in self.groups)
 
     def all_orders(self) -> tuple[Floats, Floats]:
         """Return (orders, entries) ranks, ascending, and credits of entries with credit, one row per order of ties."""
         if not self.groups:
             return self.rank[None], self.credit[None]
-        positions = [np.array(list(permutations(range(group.size), len(group.credit)))) for group in self.groups]
+        positions = [np.array(list(permutations(range(size), len(credit)))) for _, size, credit in self.groups]
         which = np.indices([len(p) for p in positions]).reshape(len(positions), -1)
         return self._matrix([p[w] for p, w in zip(positions, which, strict=True)])
 
     def random_orders(self, list_number: int) -> tuple[Floats, Floats]:
         """Return ranks and credits as in :meth:`all_orders`, for 256 random orders; ``list_number`` is the seed."""
         positions = []
-        for number, group in enumerate(self.groups):
-            drawn = _distinct_positions((list_number << 16) + number, group.size, len(group.credit))
-            positions.append(np.stack([drawn, group.size - 1 - drawn], axis=1).reshape(2 * _PAIRS, -1))
+        for number, (_, size, credit) in enumerate(self.groups):
+            drawn = _distinct_positions((list_number << 16) + number, size, len(credit))
+            positions.append(np.stack([drawn, size - 1 - drawn], axis=1).reshape(2 * _PAIRS, -1))
         return self._matrix(positions)
 
     def _matrix(self, positions: list[Indices]) -> tuple[Floats, Floats]:
-        of_groups = [g.above + 1.0 + p for g, p in zip(self.groups, positions, strict=True)]
+        of_groups = [above + 1.0 + p for (above, _, _), p in zip(self.groups, positions, strict=True)]
         rank = np.concatenate([np.tile(self.rank, (len(positions[0]), 1)), *of_groups], axis=1)
-        credit = np.concatenate([self.credit, *(group.credit for group in self.groups)])
+        credit = np.concatenate([self.credit, *(credit for _, _, credit in self.groups)])
         order = np.argsort(rank, axis=1)
         return np.take_along_axis(rank, order, axis=1), credit[order]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.scoring_options import SemanticOptions
-from shoe.core.arrays import AnyInts, Floats, Indices, Ints, Mask, blocks, expand, number_distinct
+from shoe.core.arrays import AnyInts, Floats, Indices, Ints, Mask, blocks, expand, number_distinct, positions
 from shoe.core.errors import OptionError, quote
 from shoe.lexicon.resolve import match_labels, resolve
 from shoe.lexicon.senses import Part
@@ -27,8 +27,8 @@ class WholeSimilarity:
     keys: Indices  # (m,) integer key of each pair (its class, verb and object), ascending
     values: Floats  # (m,) similarity 0..1 of each pair
     # verb, object: (words,) index of each predicted word among the rated words, -1 if not rated
-    verb: Ints
-    object: Ints
+    verb: Indices
+    object: Indices
     shape: tuple[int, int]  # number of rated objects and number of classes, from which keys are computed
 
     @classmethod
@@ -45,8 +45,8 @@ class WholeSimilarity:
         (class_verbs, class_verb), (class_objects, class_object), (of_verb, verb), (of_object, object_) = rated.columns
         class_of = np.pad(classes.of, ((0, 1), (0, 1)), constant_values=-1)
         hoi = class_of[
-            _index(classes.verbs, class_verbs)[class_verb],
-            _index(classes.objects, class_objects)[class_object],
+            positions(class_verbs, classes.verbs)[class_verb],
+            positions(class_objects, classes.objects)[class_object],
         ]
         exact = class_of[
             match_labels(list(of_verb), classes.verbs, "verb")[verb],
@@ -59,8 +59,8 @@ class WholeSimilarity:
         return cls(
             keys=keys[order],
             values=values[rows[order]],
-            verb=_index(of_verb, map(normalize_word, verbs)),
-            object=_index(of_object, map(normalize_word, objects)),
+            verb=positions(map(normalize_word, verbs), of_verb),
+            object=positions(map(normalize_word, objects), of_object),
             shape=shape,
         )
 
@@ -78,11 +78,6 @@ def _keys(verb: AnyInts, object_: AnyInts, hoi: AnyInts, shape: tuple[int, int])
     objects, classes = shape
     keys: Indices = (verb.astype(np.int64) * objects + object_) * classes + hoi
     return keys
-
-
-def _index(known: Iterable[str], names: Iterable[str]) -> Ints:
-    positions = {name: position for position, name in enumerate(known)}
-    return np.array([positions.get(name, -1) for name in names], np.int32)
 
 
 _CELLS = 1 << 20
@@ -161,7 +156,7 @@ class HoiSimilarity:
         return cls(*columns, options.combine, options.weight, similarity, verb_senses, object_senses, whole)
 
     @cached_property
-    def meanings(self) -> tuple[Ints, Ints]:
+    def meanings(self) -> tuple[Indices, Indices]:
         """Group ID from 0 of each predicted verb (V,) and object (O,); words of a group have the same similarities."""
         verbs, objects = self.verbs.values.T, self.objects.values.T
         if self.whole is not None:  # words in rated whole interactions are in groups of their own
@@ -251,9 +246,9 @@ class HoiSimilarity:
         return nearest, sigma
 
 
-def _equal_rows(words: Floats) -> Ints:
+def _equal_rows(words: Floats) -> Indices:
     group: dict[bytes, int] = {}
-    return np.array([group.setdefault(word.tobytes(), len(group)) for word in words], np.int32)
+    return np.array([group.setdefault(word.tobytes(), len(group)) for word in words], np.int64)
 
 
 def _class_sense(classes: HoiClasses, part: Part, sense: int, word: str, senses: str) -> int:

@@ -9,7 +9,6 @@ from shoe.core.arrays import (
     as_bits,
     blocks,
     expand,
-    first_of_each,
     group_equal_rows,
     mask_of,
     maybe_equal,
@@ -42,8 +41,7 @@ class Suppression:
         words = table.verb[rows] * np.int64(len(table.objects)) + table.object[rows]
         group = table.image[rows] * np.int64(len(table.verbs) * len(table.objects)) + words
         self.order = order = np.lexsort((-table.score[rows], group))
-        start = np.flatnonzero(first_of_each(group[order]))
-        first = np.repeat(start, np.diff(start, append=len(rows)))
+        first = np.repeat(*runs(group[order]))
         self.index = np.arange(len(rows)) - first
         humans, objects = table.human_boxes[rows[order]], table.object_boxes[rows[order]]
         none = np.zeros(0, np.int64)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand, first_of_each, mask_of, number_distinct
+from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand, mask_of, number_distinct, runs, scatter
 from shoe.core.boxes import CommonCoordinates, Overlap, OverlapRule, area, convert_boxes, iou
 from shoe.core.errors import InputError, check_kind, quote
 from shoe.core.interactions import Interactions, image_index
@@ -329,8 +329,7 @@ class Task:
         truth_key = self.truth.interactions.image * classes + self.truth.hoi
         by_key = np.argsort(truth_key, kind="stable")
         keys = truth_key[by_key]
-        starts = np.flatnonzero(first_of_each(keys))
-        sizes = np.diff(starts, append=len(keys))
+        starts, sizes = runs(keys)
         # Predictions on unknown images, index -1, refer to the end of the array, which stays False.
         present = mask_of(keys, (len(self.truth.interactions.images) + 2) * int(classes))
         key = self.image * classes + self.hoi
@@ -370,7 +369,5 @@ class Task:
 
 
 def _inverse(rows: Indices, size: int) -> Indices:
-    index = np.full(size, -1, np.int64)
     known = np.flatnonzero(rows >= 0)
-    index[rows[known]] = known
-    return index
+    return scatter(known, rows[known], size)
