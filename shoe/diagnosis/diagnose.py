@@ -18,8 +18,8 @@ from shoe.core.errors import OptionError, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.core.public import Drawn, Rows, as_drawing, as_lines, as_table
 from shoe.core.roles import NO_BOX, RoleTruth, Single
-from shoe.diagnosis.error_gains import ErrorAnalysis, ErrorExample, Shown, examples
-from shoe.diagnosis.error_types import ERRORS, ROLE_FLOW, VARIANTS, ErrorType, Variant, performs
+from shoe.diagnosis.error_gains import ErrorAnalysis, Shown
+from shoe.diagnosis.error_types import ROLE_FLOW, VARIANTS, ErrorType, Variant, performs
 from shoe.diagnosis.localisation import Localised, PairRules, localise
 from shoe.diagnosis.pairs import (
     NEEDS,
@@ -36,6 +36,7 @@ from shoe.predictions.boxes.check import check_box_convention
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.numbering import check_numbering
 from shoe.predictions.pair_predictions import Pairs, pairs_of, triplet_scores
+from shoe.scoring.entries import Means
 from shoe.scoring.matching.persons import PersonMatches
 from shoe.scoring.matching.task import Task
 from shoe.scoring.score import inverted_scores, reading_facts, warnings
@@ -290,24 +291,11 @@ class Diagnosis(ErrorAnalysis, PairResults):
             signature=str(self.signature),
             ground_truths=len(self.scope.truth),
             predictions=len(self.table),
-            interaction_map=None if named is None else named.map,
-            interaction_map_rare=None if named is None else named.map_rare,
-            interaction_map_non_rare=None if named is None else named.map_non_rare,
+            **{f"interaction_{mean}": getattr(named, mean) for mean in Means._fields if named is not None},
             absent=self.absent,
             notes=self.notes,
             **self._figures(sweeps=sweeps),
         )
-
-    def examples(self, error: str, most: int = 6) -> list[ErrorExample]:
-        """Return at most ``most`` examples of an error type such as "human_box", each from a different image.
-
-        The best-scored example of each combination of verb and object comes first, then the second-best, and
-        so on. Raise OptionError if ``error`` is unknown, or is a group of error types such as "false_positive".
-        """
-        names = [each.name for each in ERRORS]
-        if error not in names:
-            raise unknown_name("error", error, names)
-        return examples(self, error, most)
 
 
 def diagnose(

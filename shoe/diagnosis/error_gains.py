@@ -1,5 +1,7 @@
 """Error analysis of triplets: type of each error, mAP gain from fixing each type, and examples of errors."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks.signature import Signature, sign
 from shoe.core.arrays import Floats, Indices, Mask, first_of_each, index_in_group, random_numbers, runs, scatter
 from shoe.core.boxes import CommonCoordinates, iou
+from shoe.core.errors import unknown_name
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.error_types import (
     ERRORS,
@@ -323,6 +326,30 @@ class ErrorAnalysis:
         first = self.ranked[0]
         return first if (self.deltas[first].map or 0.0) > 0 else None
 
+    def examples(self, error: str, most: int = 6) -> list[ErrorExample]:
+        """Return at most ``most`` examples of an error type such as "human_box", each from a different image.
+
+        Of each image, only the example with the highest score is used. The best-scored example of each combination of
+        verb and object comes first, then the second-best, and so on. Equal scores, and missed ground truths, are in
+        random order by the seed of the analysis. Raise OptionError if ``error`` is unknown, or is a group of error
+        types such as "false_positive".
+        """
+        names = [each.name for each in ERRORS]
+        if error not in names:
+            raise unknown_name("error", error, names)
+        if error == MISSED_GT.name:
+            truth = self.task.truth.interactions
+            rows = np.flatnonzero(self.truth_status == TruthStatus.MISSED)
+            chosen = _spread(rows, np.zeros(len(rows)), truth, self.task.truth.hoi[rows], self.seed, most)
+            return [
+                ErrorExample(truth.images[image], _size(truth, image), None, None, _pair(truth, row), True, None, None)
+                for row, image in zip(chosen, truth.image[chosen].tolist(), strict=True)
+            ]
+        table = self.task.predictions
+        rows = np.flatnonzero(self.types == ErrorType[error.upper()])
+        kind = table.verb[rows] * np.int64(len(table.objects)) + table.object[rows]
+        return [_wrong(self, row) for row in _spread(rows, table.score[rows], table, kind, self.seed, most)]
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
@@ -352,32 +379,10 @@ class ErrorExample:
     overlap: tuple[float, float] | None
 
 
-def examples(analysis: ErrorAnalysis, error: str, most: int = 6) -> list[ErrorExample]:
-    """Return at most ``most`` examples of an error type, such as "human_box", each from a different image.
-
-    Of each image, only the example with the highest score is used. The best-scored example of each combination of verb
-    and object comes first, then the second-best of each, and so on. Equal scores, and missed ground truths, are in
-    random order by the seed of the analysis.
-    """
-    if error == "missed_gt":
-        truth = analysis.task.truth.interactions
-        rows = np.flatnonzero(analysis.truth_status == TruthStatus.MISSED)
-        kind = analysis.task.truth.hoi[rows]
-        chosen = _spread(rows, np.zeros(len(rows)), truth, kind, analysis.seed, most)
-        return [
-            ErrorExample(truth.images[image], _size(truth, image), None, None, _pair(truth, row), True, None, None)
-            for row, image in zip(chosen, truth.image[chosen].tolist(), strict=True)
-        ]
-    table = analysis.task.predictions
-    rows = np.flatnonzero(analysis.types == ErrorType[error.upper()])
-    kind = table.verb[rows] * np.int64(len(table.objects)) + table.object[rows]
-    return [_wrong(analysis, row) for row in _spread(rows, table.score[rows], table, kind, analysis.seed, most)]
-
-
 def _spread(
     rows: Indices, score: Floats, table: Interactions, kind: NDArray[np.integer], seed: int, most: int
 ) -> list[int]:
-    """Return at most ``most`` rows, chosen as in :func:`examples`; ``kind`` is the verb and object of each row."""
+    """Return at most ``most`` rows as examples; ``kind`` is the verb and object of each row."""
     order = np.lexsort((random_numbers(seed, (len(table), 1))[rows, 0], -score))
     rows, kind = rows[order], kind[order]
     image = table.image[rows]

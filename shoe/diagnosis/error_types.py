@@ -1,17 +1,7 @@
 """Two variants of Diag-HOI as data: ``paper`` follows the papers, ``released`` the toolbox released with them.
 
-The papers are the first version and the journal version (IJCV) of "Diagnosing Human-object Interaction Detectors". For
-the differences between papers and toolbox, with the rule of each variant, see protocols.md 8.6. Further rules:
-
-- mAP: ``paper`` uses the area under the precision-recall curve, and averages over all classes with ground truth (IJCV
-  paper 2.3); ``released`` uses 11 points, and leaves out further classes (8.5).
-- Both: a prediction refers to its best ground truth only. The papers do not mention a second match (8.2).
-- Both: predictions whose words form no class have a type, but are in no ranking. The toolbox rejects such files (8.1).
-- Missed ground truth has no true positive after all fixes in ``paper`` (IJCV paper 3.2.3). In ``released``, it has
-  neither a true positive nor an error in the shared map, and its oracle uses only images with predictions (8.5). In
-  both, the last step of the progression removes all ground truth without a true positive, so that mAP ends at 1.
-- Both, if no_interaction is excluded: ground truths and predictions with this verb are removed, and so are images
-  without other ground truth (8.1).
+The papers are the first version and the journal version (IJCV) of "Diagnosing Human-object Interaction Detectors".
+Sections 8.1 to 8.6 of docs/protocols.md state the rules of both variants, and where papers and toolbox differ.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +14,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks.base import Actions
 from shoe.benchmarks.protocols import DIAG
 from shoe.benchmarks.scoring_options import Interpolation, StrictOptions
-from shoe.core.arrays import Floats, Indices, Ints, Mask, argmax_per_run, blocks, expand, scatter
+from shoe.core.arrays import Floats, Indices, Ints, Mask, argmax_per_run, blocks, expand, mask_of, scatter
 from shoe.core.boxes import OverlapRule, iou
 from shoe.core.roles import RoleTruth, no_boxes
 from shoe.diagnosis.scope import Overlaps, Scope
@@ -46,9 +36,6 @@ VARIANTS = {"paper": Variant("paper", _BY_TEXT, False), "released": Variant("rel
 
 
 # Error types: what each prediction is, decided by a table of rules (IJCV paper, Figure 2; protocols.md 8.2).
-#
-# A flow is a list of rules; the first rule all of whose facts hold decides. So another dataset's flow is another list
-# over facts of its own (V-COCO: protocols.md 8.3), and the code that reads it stays the same.
 
 NO_PART = -1
 """Placeholder for a missing type, status or row, used for rows outside the diagnosis."""
@@ -123,10 +110,7 @@ ROLE_FLOW: Flow = (
 
 
 def decide(facts: Mapping[str, Mask], flow: Flow) -> NDArray[np.int8]:
-    """Return the (n,) ``ErrorType`` of each prediction by the first rule in ``flow`` whose conditions all hold, or -1.
-
-    ``facts`` are the conditions by name, each as an (n,) mask of the predictions that meet it.
-    """
+    """Return the (n,) ``ErrorType`` by the first rule in ``flow`` whose conditions, masks by name, all hold; or -1."""
     size = len(next(iter(facts.values())))
     types = np.full(size, NO_PART, np.int8)
     for names, label in reversed(flow):
@@ -155,18 +139,15 @@ def assign_types(scope: Scope, overlaps: Overlaps, flow: Flow = FLOW) -> Assigne
     prediction, truth, pair_iou = overlaps.prediction[same], overlaps.truth[same], overlaps.iou(same)
     best = argmax_per_run(prediction, pair_iou)
     target = scatter(truth[best], prediction[best], len(scope.prediction))
-    in_pair = np.zeros(len(target), bool)
-    in_pair[overlaps.prediction[overlaps.pair]] = True
     boxes = {"human": overlaps.human_correct, "object": overlaps.object_correct}
-    return _assigned(scope, target, flow, pair=in_pair, **boxes)
+    return _assigned(scope, target, flow, pair=mask_of(overlaps.prediction[overlaps.pair], len(target)), **boxes)
 
 
 def _assigned(scope: Scope, target: Indices, flow: Flow, **facts: Mask) -> Assigned:
     """Return types and true positives; ``target`` is the (p,) matched truth or -1, ``facts`` as in :func:`decide`."""
     matched = np.flatnonzero(target >= 0)
     found_by = scope.best_of(matched, target[matched])
-    first = np.zeros(len(target), bool)
-    first[found_by[found_by >= 0]] = True
+    first = mask_of(found_by[found_by >= 0], len(target))
     return Assigned(decide({"triplet": target >= 0, "first": first, **facts}, flow), target, found_by)
 
 
@@ -204,10 +185,7 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
 
 
 def performs(roles: RoleTruth, actions: Actions) -> Mask:
-    """Return the (p, R) mask of whether each of p persons performs the action of each of R (action, role) entries.
-
-    The person need not have a box in the role.
-    """
+    """Return (p, R) whether each of p persons performs the action of each (action, role) entry, with or without box."""
     return np.asarray(roles.labels[:, [action for action, _ in actions.entries]] == 1)
 
 
@@ -311,9 +289,7 @@ def _oracle(type_: ErrorType) -> Fix:
 
 
 def _remove_all_errors(state: State, _: Errors) -> State:
-    kept = np.zeros_like(state.kept)
-    kept[state.true_positives] = True
-    return replace(state, kept=kept)
+    return replace(state, kept=mask_of(state.true_positives, len(state.kept)))
 
 
 def _drop_unfound(state: State, _: Errors) -> State:

@@ -182,7 +182,7 @@ def _first_of_overlapping(image: Indices, label: NDArray[np.integer], *boxes: Fl
 
 
 def _largest_one_to_one(truth: Indices, prediction: Indices) -> int:
-    """Return the size of the largest one-to-one matching; (m,) ``truth`` and ``prediction`` are the possible matches."""
+    """Return the size of the largest one-to-one matching among m possible matches of a truth and a prediction."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 

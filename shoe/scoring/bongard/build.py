@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.pairs import merge_pairs
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, Ints, Mask, Numbers, numbers_at, random_numbers, runs
+from shoe.core.arrays import Floats, Indices, Ints, Mask, Numbers, numbers_at, positions, random_numbers, runs
 from shoe.core.boxes import CommonCoordinates, Overlap, area, convert_boxes
 from shoe.core.documents import Count, Document
 from shoe.lexicon.store import lexicon, per_lexicon
@@ -120,10 +120,8 @@ def _entailments() -> dict[int, tuple[int, ...]]:
 def parts_by_annotation(labels: NDArray[np.bool_], share: float, least: int) -> Mask:
     """Return (C, C) whether regions of concept b (column) usually also show concept a (row), as eating shows holding.
 
-    Args:
-        labels: (regions, C) annotated concepts of each region.
-        share: minimum fraction of the regions of b that must also show a; a must have more regions than b.
-        least: minimum number of regions of b.
+    ``labels`` are the (regions, C) annotated concepts. At least ``least`` regions must show b, and at least a fraction
+    ``share`` of them must also show a; a must have more regions than b.
     """
     from scipy.sparse import csr_array
 
@@ -211,14 +209,13 @@ def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated
 
     kept, concept = np.nonzero(labels)
     actions = sorted(set(concepts.actions))
-    number = {name: place for place, name in enumerate(actions)}
     regions = Regions(
         images=table.images,
         image=image[kept],
         crops=_crops(humans[kept], objects[kept], table.sizes[image[kept]]),
         human_boxes=humans[kept],
         object_boxes=objects[kept],
-        verb=np.array([number[concepts.actions[c]] for c in concept.tolist()], np.int32),
+        verb=positions((concepts.actions[c] for c in concept.tolist()), actions).astype(np.int32),
         object=concepts.object[concept],
         verbs=tuple(actions),
         objects=classes.objects,

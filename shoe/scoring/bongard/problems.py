@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta, Struct
 
-from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.arrays import Floats, Indices, Ints, Mask, number_words
 from shoe.core.errors import InputError, quote
 from shoe.core.io.files import atomic_write, make_folder, read_bytes
 from shoe.core.io.json import Box, describe_value, explain_error, parse_json
@@ -151,10 +151,10 @@ def read_problems(*paths: str | Path) -> Problems:
     groups = (*(name for name in GROUPS if name in named), *(name for name in named if name not in GROUPS))
     problems = list(chain.from_iterable(problems for _, _, problems in read))
     pictures = [picture for problem in problems for side in (problem.positives, problem.negatives) for picture in side]
-    distinct = {picture: number for number, picture in enumerate(dict.fromkeys(pictures))}
-    rows = np.array([distinct[picture] for picture in pictures], np.int64).reshape(-1, 2, SIDE)
+    distinct, row = number_words(pictures)
+    rows = row.reshape(-1, 2, SIDE)
     return Problems(
-        _regions(list(distinct)),
+        _regions(distinct),
         rows[:, 0],
         rows[:, 1],
         groups,
@@ -226,8 +226,7 @@ def _as_written(regions: Regions, images: str) -> list[dict[str, Any]]:
 
 
 def _group(path: str | Path) -> str:
-    name = Path(path).name
-    found = _GROUP.search(name)
+    found = _GROUP.search(name := Path(path).name)
     return found[0] if found else name.split(".", 1)[0]
 
 
@@ -288,22 +287,22 @@ def _check(path: str | Path, problems: Sequence[_Problem]) -> None:
 
 
 def _regions(pictures: Sequence[_Picture]) -> Regions:
-    names = {name: number for number, name in enumerate(dict.fromkeys(picture.im_path for picture in pictures))}
-    verbs, objects = (sorted({getattr(picture, f) for picture in pictures}) for f in ("act_class", "obj_class"))
-    verb, object_ = ({word: number for number, word in enumerate(words)} for words in (verbs, objects))
+    images, image = number_words(picture.im_path for picture in pictures)
+    words = ([getattr(picture, field) for picture in pictures] for field in ("act_class", "obj_class"))
+    (verbs, verb), (objects, object_) = (np.unique(each, return_inverse=True) for each in words)
     crops, humans, things = (
         np.array([getattr(picture, field) for picture in pictures], np.float64).reshape(-1, 4)
         for field in ("crop_bbox", "sub_bbox", "obj_bbox")
     )
     corner = np.tile(crops[:, :2], 2)
     return Regions(
-        images=tuple(names),
-        image=np.array([names[picture.im_path] for picture in pictures], np.int32),
+        images=tuple(images),
+        image=image.astype(np.int32),
         crops=crops,
         human_boxes=humans + corner,
         object_boxes=things + corner,
-        verb=np.array([verb[picture.act_class] for picture in pictures], np.int32),
-        object=np.array([object_[picture.obj_class] for picture in pictures], np.int32),
-        verbs=tuple(verbs),
-        objects=tuple(objects),
+        verb=verb.astype(np.int32),
+        object=object_.astype(np.int32),
+        verbs=tuple(verbs.tolist()),
+        objects=tuple(objects.tolist()),
     )

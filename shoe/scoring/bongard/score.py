@@ -63,13 +63,6 @@ class Detections:
     objects: tuple[str, ...]
     named: Mask  # (n,) whether the region's image is among the images of the predictions, with or without triplets
 
-    def counts(self) -> Any:
-        """Return a sparse array: the number of detections of each of u interactions (columns) in each of n regions."""
-        from scipy.sparse import csr_array
-
-        shape = len(self.named), len(self.verb)
-        return csr_array((np.ones(len(self.region), np.int32), (self.region, self.interaction)), shape=shape)
-
 
 def detections(predictions: Interactions, problems: Problems, how: Counting) -> Detections:
     """Return the predictions that count in the pictures of problems, under the options ``how``.
@@ -156,10 +149,8 @@ class Answers:
     def from_masks(cls, yes: Mask, detected: Mask, left: Mask) -> Answers:
         """Return the answers to P problems, with the outcome of each: right, or the reason why it is wrong.
 
-        Args:
-            yes: (P, 2) whether the answer is yes for the positive and for the negative query.
-            detected: (P,) whether anything was detected in the positives.
-            left: (P,) whether any interaction remains after subtracting the detections in the negatives.
+        The (P,) masks say whether anything was ``detected`` in the positives, and whether any interaction is ``left``
+        after subtracting the detections in the negatives.
         """
         outcome = np.where(yes, [Outcome.RIGHT, Outcome.FALSELY_FOUND], [Outcome.MISSED, Outcome.RIGHT])
         outcome = np.where(left[:, None], outcome, Outcome.NOTHING_LEFT)
@@ -176,7 +167,10 @@ def oracle(problems: Problems, found: Detections, votes: Votes = "image") -> Ans
     them. If nothing is detected in the positives, or all of it is excluded (a case that the paper leaves open), both
     answers count as wrong.
     """
-    counts = found.counts()
+    from scipy.sparse import csr_array
+
+    shape = len(found.named), len(found.verb)  # number of detections of each interaction (column) in each region
+    counts = csr_array((np.ones(len(found.region), np.int32), (found.region, found.interaction)), shape=shape)
     present = (counts > 0).astype(np.int32)
     voting = present if votes == "image" else counts
     yes, detected, left = (np.zeros((len(problems), *more), bool) for more in ((2,), (), ()))
@@ -205,14 +199,8 @@ def soft_oracle(problems: Problems, found: Detections, classes: HoiClasses, simi
     - a query is positive if, for one of these classes, its best sigma(c, u) is at least (v(c) + n(c)) / 2, so that the
       query is nearer to the positives than to the negatives.
 
-    If nothing is detected in the positives, or no class has v(c) (1 - n(c)) > 0, both count as wrong. With
-    similarity 1 for the same words and 0 otherwise, this is :func:`oracle` with votes by image.
-
-    Example: sigma(ride horse, straddle horse) = 0.75 both ways, sigma of both with feed horse 0. Four positives show
-    "ride horse", two "straddle horse", all negatives "feed horse". v(ride) = (4 + 2 x 0.75) / 6 = 0.92, v(straddle) =
-    (2 + 4 x 0.75) / 6 = 0.83: ride wins, and a query is positive from 0.46 on, like "straddle horse" at 0.75. The
-    paper's oracle answers no. If a negative shows "straddle horse", n(straddle) = 1 and n(ride) = 0.75: ride wins with
-    0.92 x 0.25, a query is positive from (0.92 + 0.75) / 2 = 0.83 on, and "straddle horse" is negative.
+    If nothing is detected in the positives, or no class has v(c) (1 - n(c)) > 0, both count as wrong. With similarity 1
+    for the same words and 0 otherwise, this is :func:`oracle` with votes by image. docs/bongard.md has an example.
     """
     options = SemanticOptions(combine="minimum")
     table = HoiSimilarity.of_words(classes, found.verbs, found.objects, similarity, options)
@@ -355,11 +343,6 @@ class OracleScore(Document, frozen=True, kw_only=True):
     interval: Span | None = None
     groups: list[GroupScore]
 
-    @classmethod
-    def from_accuracy(cls, found: Accuracy) -> OracleScore:
-        """Return an accuracy in the form of the JSON output."""
-        return cls(average=found.average, interval=found.interval, groups=[*found.groups.values()])
-
 
 class BongardScore(Document, frozen=True):
     """Accuracy of predictions on Bongard problems: the oracle of the paper, and the soft oracle (by similarity)."""
@@ -377,7 +360,10 @@ class BongardScore(Document, frozen=True):
     def from_report(cls, report: BongardReport) -> BongardScore:
         """Return a report in the form of the JSON output."""
         counts = report.problems, report.concepts, report.images, report.named_images
-        oracle, soft = map(OracleScore.from_accuracy, (report.oracle, report.soft_oracle))
+        oracle, soft = (
+            OracleScore(average=found.average, interval=found.interval, groups=[*found.groups.values()])
+            for found in (report.oracle, report.soft_oracle)
+        )
         return cls(str(report.signature), *counts, oracle, soft, list(report.notes))
 
 
