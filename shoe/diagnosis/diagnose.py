@@ -60,14 +60,9 @@ _NOWHERE = (-99.0, -99.0, -99.0, -99.0)
 def by_role(predictions: Interactions, truth: GroundTruth, variant: Variant) -> tuple[Task, Variant]:
     """Return the task and the variant of a diagnosis whose classes are actions with a role, such as "hit-instr".
 
-    Args:
-        predictions: predictions per person, or triplets.
-        variant: settings of a diagnosis by class; for ``released``, error types are those of the toolbox for V-COCO.
-
-    Returns:
-        Task whose R classes are the (action, role) entries of the benchmark, in the same order; and the variant with
-        the IoU and AP of V-COCO: boxes of inclusive pixels, all-point AP, 0 for a class without a true positive
-        (protocols.md 8.5).
+    In the task, the classes are the (action, role) entries of the benchmark, in the same order. The variant has the IoU
+    and AP of V-COCO: boxes of inclusive pixels, all-point AP, 0 for a class without a true positive (protocols.md 8.5).
+    For ``released``, error types are those of the toolbox for V-COCO.
 
     Raises OptionError if the benchmark is not scored by person, or if the ground-truth file contains no persons.
     """

@@ -86,11 +86,10 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
     box and association errors prefer targets with the predicted verb. "Each pair is fixed only once" (IJCV paper
     3.2.1): association errors skip human-object pairs that already have a target, from this or an earlier oracle.
 
-    Args:
-        lists: possible targets per error type, from :func:`possible_targets`.
-        seed: random seed; an error draws its target by a number that depends only on seed and row of the prediction.
-            If None, the error chooses a ground truth without a true positive, or else the one whose true positive has
-            the lowest score; in case of ties, the first in the file.
+    ``lists`` are the possible targets per error type (:func:`possible_targets`). An error draws its target by a number
+    that depends only on ``seed`` and the row of the prediction. If ``seed`` is None, it chooses a ground truth without
+    a true positive, or else the ground truth whose true positive has the lowest score; in case of ties, the first in
+    the file.
     """
     in_turn = {
         type_: list(ranks_by_image(scope, prediction))

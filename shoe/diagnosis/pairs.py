@@ -106,9 +106,7 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
     decide which predictions are true positives, and rank predictions with equal interaction scores. The variant of the
     analysis determines the interpolation, and whether a verb without a true positive counts.
 
-    Args:
-        analysis: error analysis of n predictions.
-        scores: (n,) interaction score of each prediction; NaN is allowed for excluded predictions.
+    ``scores`` are the (n,) interaction scores of the predictions; NaN is allowed for excluded predictions.
 
     Raises InputError if the number of scores is not n, or if a prediction that counts has the score NaN.
     """

@@ -140,13 +140,9 @@ def word_relations(
     A predicted word has the sense with the highest similarity to the class, even if this similarity is 0. A word
     without any rated sense has the first relation in ``Relation`` that holds for one of its senses.
 
-    Args:
-        table: (C, W) similarities of the words, with the rated senses.
-        class_synsets: C names of the senses of the classes; "" for no_interaction.
-        object_words: rule for the senses of object phrases with which ``table`` was computed.
-
-    Returns:
-        (C, W) int8 ``Relation``, and (C, W) sense to which the relation applies, or -1 if none was looked up.
+    ``table`` are the (C, W) similarities of the words, with the rated senses, under the rule ``object_words`` for
+    object phrases; ``class_synsets`` are the C senses of the classes, "" for no_interaction. Return the (C, W) int8
+    ``Relation``, and the (C, W) sense to which it applies, or -1 if none was looked up.
     """
     candidates = [resolve(word, part, object_words).candidates for word in words]
     counts = np.array([len(senses) for senses in candidates], np.int64)

@@ -381,12 +381,9 @@ def vocabulary_gap(
 ) -> VocabularyGap:
     """Return the gain of a similarity map over exact matching, divided into its causes.
 
-    Args:
-        tables: predictions and ground truths of the diagnosis, with at least one ground truth.
-        scorer, matches: scorer with the similarity map, and its matches for SHOE-mAP.
-        known: cache of the average precision of classes.
-        words: predicted verbs and predicted objects, with their relations to the classes.
-        most: maximum number of confusions in the result.
+    ``tables`` have at least one ground truth. ``scorer`` has the similarity map, and ``matches`` are its matches for
+    SHOE-mAP. ``known`` caches the AP of classes; ``words`` are the predicted verbs and objects, with their relations to
+    the classes; ``most`` is the maximum number of confusions in the result.
     """
 
     def map_of(scorer: Scorer, matches: Matches) -> float:

@@ -39,10 +39,8 @@ class TiedList:
     def from_counts(cls, above: Indices, equal: Indices, credit: Floats) -> TiedList:
         """Build the ranked list from its r entries (predictions) with a credit above 0.
 
-        Args:
-            above: (r,) number of entries with a higher score, ascending.
-            equal: (r,) number of entries with the same score, the entry included.
-            credit: (r,) credits above 0, descending within one score.
+        ``above`` and ``equal`` are the (r,) numbers of entries with a higher score, ascending, and with the same score,
+        the entry included; ``credit`` descends within one score.
         """
         starts = np.flatnonzero(np.diff(above, prepend=-1))
         members = np.diff(starts, append=len(above))
@@ -257,9 +255,8 @@ class FixedRanking:
     def from_ranks(cls, category: AnyInts, by_rank: Indices, classes: int) -> FixedRanking:
         """Build the ranking of K classes from the order of all p entries (predictions) by score.
 
-        Args:
-            category: (p,) class of each entry; -1 without a class.
-            by_rank: (p,) indices of the entries by descending score.
+        ``category`` is the (p,) class of each entry, -1 without a class; ``by_rank`` are the (p,) indices of the
+        entries by descending score.
         """
         rank = np.empty(len(by_rank), np.int64)
         rank[by_rank] = np.arange(len(by_rank))
@@ -281,11 +278,9 @@ class FixedRanking:
     def lists(self, false: Mask, true: Indices, category: AnyInts, truths: Indices, ap: Interpolation) -> RankedLists:
         """Return AP and recall of each class if only the given entries (predictions) are ranked; ties are not counted.
 
-        Args:
-            false: (p,) whether each entry is a false positive of its own class.
-            true: (q,) indices of the entries with credit 1; ``false`` must be False for them.
-            category: (q,) class in which each entry of ``true`` is a true positive.
-            truths: (K,) number of ground truths per class.
+        ``false`` is the (p,) mask of the false positives of their own class. ``true`` are the (q,) indices of the
+        entries with credit 1, and ``category`` is the class in which each is a true positive; ``truths`` is the (K,)
+        number of ground truths.
         """
         classes = len(truths)
         false_before = self.false_before(false)

@@ -104,10 +104,8 @@ class ClassScores(RankedLists):
     ) -> ClassScores:
         """Return the AP of each class, from its ranked list, and which classes enter which means.
 
-        Args:
-            truths: (K,) number of ground truths per class.
-            counted: (K,) whether each class is evaluated.
-            unseen: (K,) whether the training set lacks each class.
+        ``truths`` is the (K,) number of ground truths per class; the masks say whether each class is evaluated
+        (``counted``), and whether the training set lacks it (``unseen``).
         """
         in_mean = rule.in_mean(truths, counted)
         if rule.skip_without_hit:

@@ -37,10 +37,8 @@ class WholeSimilarity:
     ) -> WholeSimilarity:
         """Return the rated similarities of a dataset's classes; pairs of a class and its own labels are left out.
 
-        Args:
-            rated: pairs of a class and a predicted interaction that raters compared.
-            values: combined rating 0..1 of each pair, NaN without a rating.
-            verbs, objects: predicted words.
+        ``rated`` are pairs of a class and a predicted interaction that raters compared, and ``values`` the combined
+        rating 0..1 of each pair, NaN without a rating; ``verbs`` and ``objects`` are the predicted words.
         """
         (class_verbs, class_verb), (class_objects, class_object), (of_verb, verb), (of_object, object_) = rated.columns
         class_of = np.pad(classes.of, ((0, 1), (0, 1)), constant_values=-1)
@@ -179,11 +177,9 @@ class HoiSimilarity:
     ) -> tuple[Indices, Floats]:
         """Return the (n,) allowed class most similar to each prediction (the first if equal), and the (n,) similarity.
 
-        Args:
-            verb, object_: (n,) indices of the predicted words.
-            allowed: classes, ascending.
-            known: (n,) an allowed class per prediction, and (n,) a similarity that replaces the computed similarity of
-                this class. Both must be the same for predictions of the same words.
+        ``verb`` and ``object_`` are (n,) indices of the predicted words; ``allowed`` classes ascend. ``known`` has an
+        allowed class per prediction, and the similarity that replaces the computed similarity of this class; both must
+        be the same for predictions of the same words.
         """
         words = self.objects.values.shape[1]
         pairs, which = number_distinct(verb.astype(np.int64) * words + object_, self.verbs.values.shape[1] * words)
@@ -229,11 +225,9 @@ class HoiSimilarity:
 
         Candidates are the classes annotated on the prediction's image; if equally similar, the lowest index is taken.
 
-        Args:
-            hoi: (t,) class of each ground truth.
-            first: (n,) first ground truth on each prediction's image.
-            count: (n,) number of ground truths on this image, at least 1.
-            verb, object_: (n,) indices of the predicted words.
+        ``hoi`` is the (t,) class of each ground truth; ``first`` and ``count`` are the (n,) first ground truth and
+        number of ground truths, at least 1, on each prediction's image; ``verb`` and ``object_`` are (n,) indices of
+        words.
         """
         nearest, sigma = np.zeros(len(verb), np.int64), np.zeros(len(verb))
         for start, end in blocks(count, _CELLS):

@@ -375,11 +375,8 @@ class Scorer:
 
         False positives come last; with ``ties=input``, all entries are sorted by image.
 
-        Args:
-            truth: (e,) rows of the ground truths.
-            score, credit: (e,) confidence and credit, 0..1, of their entries.
-            false: (f,) rows of predictions that are false positives.
-            category: (f,) class in which each of these rows counts as a false positive.
+        ``truth`` are the (e,) rows of the ground truths, with the ``score`` and ``credit`` of their entries. ``false``
+        are the (f,) rows of false positives, and ``category`` is the class in which each counts.
         """
         entries = Entries(
             category=np.concatenate([self.hoi[truth], category]),

@@ -148,10 +148,8 @@ def true_positives(task: Task, entries: Indices, options: StrictOptions) -> Indi
     if the boxes pass the overlap rule. Of the predictions assigned to a ground truth, the prediction with the highest
     score is the true positive; the others are false positives.
 
-    Args:
-        entries: (e,) rows of the competing predictions, in the order that decides between equal scores; a row may
-            occur twice.
-        options: options of the protocol: coordinates, overlap and order of ties.
+    ``entries`` are the (e,) rows of the competing predictions, in the order that decides between equal scores; a row
+    may occur twice.
     """
     pairs = task.exact_overlaps(options.coordinates, options.rule)
     first, count = runs(pairs.prediction)

@@ -69,9 +69,8 @@ class Suppression:
 def greedily_kept(later: Indices, earlier: Indices, index: Indices) -> Mask:
     """Return (n,) whether each element is kept: elements too close to an earlier kept element are removed.
 
-    Args:
-        later, earlier: (c,) indices of the two elements of each pair that is too close, both in one group.
-        index: (n,) position of each element in its group, from 0, best first.
+    ``later`` and ``earlier`` are the (c,) elements of each pair that is too close, both in one group; ``index`` is the
+    (n,) position of each element in its group, best first.
     """
     later_index = index[later]
     if (later_index[1:] < later_index[:-1]).any():
