@@ -43,13 +43,10 @@ from shoe.scoring.score import inverted_scores, reading_facts, warnings
 from shoe.scoring.strict import strict_score
 from shoe.similarity import Similarity, similarity_for
 
-# A diagnosis by role: triplets of a person, a box and its role in an action, as V-COCO scores them (protocols.md 4).
-#
-# V-COCO compares no object categories, and its official files do not contain them. By role, a class is an action and a
-# role ("hit-instr"), whatever the object; actions without roles are excluded. As in the official evaluation,
-# predictions whose person overlaps most with a person without annotated actions are excluded. If the box of a role is
-# not annotated, an empty box is right (scenario 1): both are represented by the same box, which overlaps with no other
-# box.
+# A diagnosis by role (docs/v-coco.md): triplets of a person, a box and its role in an action, whatever the object.
+# Predictions whose person overlaps most with a person without annotated actions are excluded, as in the official code.
+# If the box of a role is not annotated, an empty box is right (scenario 1): both are represented by the same box, which
+# overlaps with no other box.
 
 VIEWS = ("class", "role")
 _ANYTHING = "anything"

@@ -15,6 +15,7 @@ from shoe.core.arrays import Floats, Indices, Mask, first_of_each, index_in_grou
 from shoe.core.boxes import CommonCoordinates, iou
 from shoe.core.errors import unknown_name
 from shoe.core.interactions import Interactions
+from shoe.diagnosis import fix_targets
 from shoe.diagnosis.error_types import (
     ERRORS,
     FIXABLE,
@@ -35,16 +36,6 @@ from shoe.diagnosis.error_types import (
     assign_by_person,
     assign_types,
     before_fixes,
-)
-from shoe.diagnosis.fix_targets import (
-    OverSeeds,
-    TruePairs,
-    means_over_seeds,
-    over_seeds,
-    possible_targets,
-    shared_map,
-    targets_by_map,
-    targets_of_each,
 )
 from shoe.diagnosis.scope import Overlaps, Scope, overlaps
 from shoe.scoring.average_precision import FixedRanking
@@ -132,21 +123,21 @@ class ErrorAnalysis:
 
     @cached_property
     def _possible(self) -> dict[ErrorType, Fixes]:
-        return possible_targets(self.scope, self.overlaps, self.assigned.types)
+        return fix_targets.possible_targets(self.scope, self.overlaps, self.assigned.types)
 
     @cached_property
-    def _true_pairs(self) -> TruePairs:
-        return TruePairs.from_scope(self.scope, self.variant.strict)
+    def _true_pairs(self) -> fix_targets.TruePairs:
+        return fix_targets.TruePairs.from_scope(self.scope, self.variant.strict)
 
     @cached_property
     def _fixed(self) -> _Fixed:
         scope, (types, found_by) = self.scope, (self.assigned.types, self.assigned.found_by)
-        best = shared_map(scope, self.overlaps, types, found_by) if self.variant.shared_map else None
+        best = fix_targets.shared_map(scope, self.overlaps, types, found_by) if self.variant.shared_map else None
         if best is not None:
-            targets = targets_by_map(best, types)
+            targets = fix_targets.targets_by_map(best, types)
         else:
             seed = None if self.choice == "greedy" else self.seed
-            targets = targets_of_each(scope, self._possible, self._true_pairs, seed)
+            targets = fix_targets.targets_of_each(scope, self._possible, self._true_pairs, seed)
         errors, before = Errors(scope, types, targets), before_fixes(found_by, len(types))
         alone = {error.name: error.fix(before, errors) for error in (*TYPES, *GROUPS)}
         first = alone[TYPES[0].name]
@@ -172,12 +163,7 @@ class ErrorAnalysis:
 
     @cached_property
     def target(self) -> Indices:
-        """(n,) ground-truth row that each prediction refers to.
-
-        - True positive or duplicate: the matched ground truth.
-        - Error with a fix target: this target.
-        - Error without a fix target, or excluded row: -1.
-        """
+        """(n,) ground-truth row that each prediction matches or, for an error, its fix target; -1 without either."""
         scope, target = self.scope, self.assigned.target.copy()
         for type_ in FIXABLE:
             for prediction, truth in self.states[type_.label].fixes:
@@ -225,13 +211,13 @@ class ErrorAnalysis:
         return self._by_seed is not None and self.seeds > 1
 
     @cached_property
-    def _by_seed(self) -> OverSeeds | None:
+    def _by_seed(self) -> fix_targets.OverSeeds | None:
         """Oracles for all seeds, or None if no fix target is chosen at random."""
         if self.variant.shared_map or self.choice != "seeded":
             return None
         seeds = range(self.seed, self.seed + self.seeds)
-        types, found_by = self.assigned.types, self.assigned.found_by
-        return OverSeeds(self.scope, self._possible, self._true_pairs, types, found_by, self._ranking, seeds)
+        lists, assigned = (self._possible, self._true_pairs), self.assigned
+        return fix_targets.OverSeeds(self.scope, *lists, assigned.types, assigned.found_by, self._ranking, seeds)
 
     @cached_property
     def _ranking(self) -> FixedRanking:
@@ -282,14 +268,14 @@ class ErrorAnalysis:
     @cached_property
     def _after(self) -> dict[str, tuple[Means, Means]]:
         """Mean AP after each oracle alone, and its standard deviation over seeds, by error name."""
-        return {name: means_over_seeds(figures) for name, figures in self._figures_after.items()}
+        return {name: fix_targets.means_over_seeds(figures) for name, figures in self._figures_after.items()}
 
     @cached_property
     def part_deltas(self) -> dict[str, dict[str, float | None]]:
         """Gain in mAP from fixing one error type, mean over seeds, by part of the class split, then by error type."""
         deltas: dict[str, dict[str, float | None]] = {}
         for column, (part, before) in enumerate(self.parts.items(), len(Means._fields)):
-            after = {name: over_seeds(figures[:, column]) for name, figures in self._figures_after.items()}
+            after = {name: fix_targets.over_seeds(figures[:, column]) for name, figures in self._figures_after.items()}
             deltas[part] = {name: minus(value, before.map) for name, value in after.items()}
         return deltas
 
@@ -309,7 +295,7 @@ class ErrorAnalysis:
         if self._by_seed is None:
             after = [self._after[TYPES[0].name][0], *map(self.means_after, self._fixed.sequence[1:])]
         else:
-            after = [means_over_seeds(figures)[0] for figures in self._by_seed.progression]
+            after = [fix_targets.means_over_seeds(figures)[0] for figures in self._by_seed.progression]
         return tuple(
             Step(error.name, later, later.minus(earlier))
             for error, (earlier, later) in zip(ERRORS, pairwise([self.means, *after]), strict=True)

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from shoe.benchmarks.base import Actions
 from shoe.benchmarks.protocols import DIAG
 from shoe.benchmarks.scoring_options import Interpolation, StrictOptions
-from shoe.core.arrays import Floats, Indices, Ints, Mask, argmax_per_run, blocks, expand, mask_of, scatter
+from shoe.core.arrays import Floats, Indices, Mask, argmax_per_run, mask_of, scatter
 from shoe.core.boxes import OverlapRule, iou
 from shoe.core.roles import RoleTruth, no_boxes
 from shoe.diagnosis.scope import Overlaps, Scope
+from shoe.scoring.matching.persons import nearest_boxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +32,12 @@ class Variant:
 
 
 _BY_TEXT = replace(DIAG, threshold_at=">", ap=Interpolation.ALL_POINTS, zero_tp="zero", unpredicted="zero")
-VARIANTS = {"paper": Variant("paper", _BY_TEXT, False), "released": Variant("released", DIAG, True)}
-"""Variants by name."""
+VARIANTS = {"paper": Variant("paper", _BY_TEXT, False), "released": Variant("released", DIAG, True)}  # variants by name
 
 
 # Error types: what each prediction is, decided by a table of rules (IJCV paper, Figure 2; protocols.md 8.2).
 
-NO_PART = -1
-"""Placeholder for a missing type, status or row, used for rows outside the diagnosis."""
+NO_PART = -1  # placeholder for a missing type, status or row, used for rows outside the diagnosis
 
 
 class ErrorType(IntEnum):
@@ -153,8 +152,6 @@ def _assigned(scope: Scope, target: Indices, flow: Flow, **facts: Mask) -> Assig
 
 # Error types as the toolbox assigns them on V-COCO: by the annotated person that overlaps most with a prediction.
 
-_PAIRS_AT_ONCE = 1 << 18
-
 
 def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assigned:
     """Return the error type and the matched ground truth of each prediction of a task by role (protocols.md 8.3).
@@ -168,7 +165,11 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
     table = scope.task.predictions
     human, object_ = table.human_boxes[scope.prediction], table.object_boxes[scope.prediction]
     boxes = roles.boxes.astype(np.float64)
-    person, of_person = _nearest(human, scope.image, boxes[roles.person], roles.offsets, rule)
+
+    def nearest(predicted: Floats, targets: Floats, offsets: Indices) -> tuple[Indices, Floats]:
+        return nearest_boxes(predicted, scope.image, targets, offsets, lambda a, b: iou(a, b, rule.overlap))
+
+    person, of_person = nearest(human, boxes[roles.person], roles.offsets)
     drawn = roles.role[person, scope.hoi]
     drawn[person < 0] = -1
     of_role = np.where(drawn >= 0, iou(object_, boxes[drawn], rule.overlap), no_boxes(object_))
@@ -176,12 +177,9 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
     row = np.full(roles.role.shape, NO_PART, np.int64)
     row[performs(roles, scope.task.truth.benchmark.actions)] = np.arange(len(scope.truth))
     target = np.where(right_human & right_role, row[person, scope.hoi], NO_PART)
-
-    def on_any(predicted: Floats) -> Mask:
-        return rule.is_reached(_nearest(predicted, scope.image, boxes, roles.box_offsets, rule)[1])
-
-    on_any_box = {"human_on_any": on_any(human), "role_on_any": on_any(object_)}
-    return _assigned(scope, target, ROLE_FLOW, human=right_human, role=right_role, **on_any_box)
+    sides = {"human_on_any": human, "role_on_any": object_}
+    on_any = {name: rule.is_reached(nearest(side, boxes, roles.box_offsets)[1]) for name, side in sides.items()}
+    return _assigned(scope, target, ROLE_FLOW, human=right_human, role=right_role, **on_any)
 
 
 def performs(roles: RoleTruth, actions: Actions) -> Mask:
@@ -189,24 +187,9 @@ def performs(roles: RoleTruth, actions: Actions) -> Mask:
     return np.asarray(roles.labels[:, [action for action, _ in actions.entries]] == 1)
 
 
-def _nearest(
-    boxes: Floats, image: Ints, targets: Floats, offsets: Indices, rule: OverlapRule
-) -> tuple[Indices, Floats]:
-    # (n,) index of the first box in ``targets`` with the largest IoU in the same image, and the IoU.
-    nearest, best = np.full(len(boxes), -1, np.int64), np.zeros(len(boxes))
-    first, count = offsets[image], np.diff(offsets)[image]
-    for start, stop in blocks(count, _PAIRS_AT_ONCE):
-        one, other = expand(first[start:stop], count[start:stop])
-        overlap = iou(boxes[start + one], targets[other], rule.overlap)
-        chosen = argmax_per_run(one, overlap)
-        nearest[start + one[chosen]], best[start + one[chosen]] = other[chosen], overlap[chosen]
-    return nearest, best
-
-
 # Error types, each with a name, a description and an oracle that fixes all errors of the type (as in TIDE).
 
-Fixes = tuple[Indices, Indices]
-"""(f,) predictions, and (f,) ground truth of each prediction after the fix."""
+Fixes = tuple[Indices, Indices]  # (f,) predictions, and (f,) ground truth of each prediction after the fix
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -310,8 +293,7 @@ TYPES = tuple(
 """Error types of predictions, in the order of IJCV paper 3.2.1 and 3.2.2, and of the progression."""
 MISSED_GT = Error("missed_gt", "missed GT", "ground truth that no prediction refers to", _drop_unfound)
 """Missed ground truth, the last step of the progression (IJCV paper 3.2.3)."""
-ERRORS = (*TYPES, MISSED_GT)
-"""The seven error types in the order of the papers."""
+ERRORS = (*TYPES, MISSED_GT)  # the seven error types in the order of the papers
 GROUPS = (
     Error("false_positive", "false positives", "all predictions except true positives", _remove_all_errors),
     Error("false_negative", "false negatives", "all ground truth without a true positive", _drop_unfound),

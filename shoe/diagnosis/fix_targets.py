@@ -18,6 +18,7 @@ from shoe.core.arrays import (
     expand,
     first_of_each,
     index_in_group,
+    mask_of,
     numbers_at,
     random_numbers,
     runs,
@@ -312,13 +313,12 @@ class OverSeeds:
     def _after_boxes(self) -> Found:
         """True positives after association errors are fixed, excluding pairs that have a target of a box error."""
         _, candidates = self.lists[ErrorType.ASSOCIATION]
-        wanted = np.zeros(len(self.found_by), bool)
-        wanted[self.pairs.in_same_pairs(distinct(candidates))] = True
+        wanted = mask_of(self.pairs.in_same_pairs(distinct(candidates)), len(self.found_by))
         aimed = np.zeros(self._before.shape, bool)
         for type_ in BOXES:
             prediction, truth = self.lists[type_]
-            (start, size), certain = runs(prediction), np.zeros(len(self.found_by), bool)
-            certain[truth[start[size == 1]]] = True
+            start, size = runs(prediction)
+            certain = mask_of(truth[start[size == 1]], len(self.found_by))
             aimed |= certain
             seed, cell = self._hits(type_, (wanted & ~certain)[truth])
             aimed[seed, truth[cell]] = True

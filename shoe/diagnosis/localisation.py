@@ -103,12 +103,17 @@ class Localised:
         counted = self.classes[scope.truth_hoi] & ~no_boxes(table.object_boxes[scope.truth])
         image, label, boxes = scope.truth_image[counted], scope.truth_object[counted], Boxes(table, DIAG.coordinates)
         humans, objects = (side(scope.truth[counted]) for side in (boxes.human, boxes.object))
-        alone = _first_of_equal if self.rules.pairs == "index" else _first_of_overlapping
-        true_pairs, true_humans, true_objects = np.zeros((3, len(counted)), bool)
-        true_pairs[counted] = alone(image, label, humans, objects)
-        true_humans[counted] = alone(image, np.zeros_like(label), humans)
-        true_objects[counted] = alone(image, label, objects)
-        return true_pairs, true_humans, true_objects
+
+        def first(label: NDArray[np.integer], *boxes: Floats) -> Mask:
+            found = np.zeros(len(counted), bool)
+            if self.rules.pairs == "index":
+                found[counted] = first_equal(as_bits(image, label, *boxes)) == np.arange(len(image))
+            else:  # boxes do not all overlap those of an earlier triplet in the mask
+                near = near_in_image(image, label, boxes, DIAG.rule)
+                found[counted] = greedily_kept(*near, index_in_group(np.bincount(image)))
+            return found
+
+        return first(label, humans, objects), first(np.zeros_like(label), humans), first(label, objects)
 
 
 def localise(
@@ -170,17 +175,6 @@ def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigu
     )
 
 
-def _first_of_equal(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
-    """Return the (t,) mask of the first triplet with each combination of image, label and (exactly equal) boxes."""
-    columns = [*as_bits(image), *as_bits(label), *(bits for each in boxes for bits in as_bits(each))]
-    return np.asarray(first_equal(columns) == np.arange(len(image)))
-
-
-def _first_of_overlapping(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
-    """Return the (t,) mask of triplets whose boxes do not all overlap those of an earlier triplet in the mask."""
-    return greedily_kept(*near_in_image(image, label, boxes, DIAG.rule), index_in_group(np.bincount(image)))
-
-
 def _largest_one_to_one(truth: Indices, prediction: Indices) -> int:
     """Return the size of the largest one-to-one matching among m possible matches of a truth and a prediction."""
     from scipy.sparse import csr_array
@@ -197,10 +191,8 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-# Curves of pair localisation and mAP when pairs are removed by overlap or by score.
-#
-# The papers test in this way whether pairs are the bottleneck (IJCV paper 5.3, Tables 3 and 4; first version, Tables 5
-# and 6), with one threshold per table, which they do not report. Boxes are compared only once for a whole curve.
+# Curves of pair localisation and mAP if pairs are removed by overlap or by score (IJCV paper 5.3, Tables 3 and 4; first
+# version, Tables 5 and 6). The papers use one threshold per table, which they do not report.
 
 NMS_THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 """Maximum overlaps of a pair with a better-scored pair; at 1, no pair is removed."""

@@ -13,7 +13,7 @@ from shoe.benchmarks.protocols import DIAG
 from shoe.benchmarks.scoring_options import Interpolation, Ties, changed
 from shoe.benchmarks.signature import Signature, sign
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.arrays import Floats, Indices, Ints, Mask, mask_of
 from shoe.core.errors import InputError, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.error_gains import ErrorAnalysis
@@ -26,12 +26,8 @@ from shoe.scoring.average_precision import average_precision
 from shoe.scoring.entries import AveragingRule, Entries, mean_over
 from shoe.scoring.score import coordinate_names
 
-# Interaction classification without detection: which pairs have no interaction, and which verbs the other pairs have
-# (IJCV paper 4.2).
-#
-# Both metrics need interaction scores that do not include detection scores. These are ``verb_scores`` or
-# ``hoi_score_inter`` in a file of pairs (``shoe.predictions.pair_predictions``), and ``action_score`` in triplets. Most
-# files have no such scores.
+# Both metrics of interaction classification need interaction scores that do not include detection scores. These are
+# ``verb_scores`` or ``hoi_score_inter`` in a file of pairs, and ``action_score`` in triplets.
 
 _CAPPED_GRID = np.arange(110) * 0.01
 """Recall thresholds of the toolbox, 0 to 1.09. No recall reaches the nine thresholds above 1."""
@@ -115,8 +111,7 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
         found, expected = f"{len(scores):,} values", f"{len(task.predictions):,}, one per triplet"
         raise InputError("interaction scores", found=found, expected=expected)
     classes, overlaps = task.truth.classes, analysis.overlaps
-    counted = np.zeros(len(scope.truth), bool)
-    counted[overlaps.truth[overlaps.pair]] = True
+    counted = mask_of(overlaps.truth[overlaps.pair], len(scope.truth))
     if analysis.variant.name == "released":
         counted |= (np.bincount(scope.image, minlength=scope.images) == 0)[scope.truth_image]
     verbs, types = np.bincount(scope.truth_verb[counted], minlength=len(classes.verbs)), analysis.assigned.types

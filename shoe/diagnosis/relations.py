@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.documents import Document, Fraction
-from shoe.core.interactions import Interactions
 from shoe.lexicon.resolve import ObjectWords, resolve
 from shoe.lexicon.senses import Part, with_ancestors
 from shoe.lexicon.store import ids_of, lexicon, names_of, per_lexicon
@@ -25,8 +24,7 @@ from shoe.similarity.table import Basis, SimilarityTable
 
 Senses = NDArray[np.int32]
 
-SIMILAR_FROM = 0.5
-"""Minimum similarity of the relation SIMILAR: half of the scale, which raters call "partly similar"."""
+SIMILAR_FROM = 0.5  # minimum similarity of the relation SIMILAR: half of the scale, which raters call "partly similar"
 
 _OPPOSITES = Path(__file__).parent / "data" / "antonyms.tsv"
 _SENSES = 1 << 32
@@ -91,13 +89,6 @@ class PredictedWords:
     table: SimilarityTable  # similarities of the predicted words to the classes
     relation: NDArray[np.int8]  # (C, W) int8 ``Relation`` of each predicted word to each word of a class
     sense: Senses  # (C, W) sense of the predicted word to which the relation applies, or -1 if no sense was looked up
-
-    def word_index(self, table: Interactions) -> Ints:
-        """Return the column ``verb`` (or ``object``) of a table: the (n,) index in ``words`` of each triplet's word.
-
-        The vocabulary of ``table`` must begin with ``words``; indices of further words are ``len(words)`` or more.
-        """
-        return table.verb if self.part == "verb" else table.object
 
     def pair(self, row: int, word: int) -> WordPair:
         """Return the predicted word ``words[word]`` with its similarity and relation to ``labels[row]``."""

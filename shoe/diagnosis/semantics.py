@@ -78,7 +78,7 @@ class WrongWords:
 
 def _split(analysis: ErrorAnalysis, pairs: Overlaps, words: PredictedWords) -> WrongWords:
     row = words.row[analysis.task.truth.hoi[pairs.truth]]
-    word = words.word_index(analysis.task.predictions)[pairs.prediction]
+    word = getattr(analysis.task.predictions, words.part)[pairs.prediction]
     similarity, relation = words.table.values[row, word], words.relation[row, word]
     best = argmax_per_run(pairs.prediction, similarity, -relation.astype(np.float64), pairs.iou)
     row, word, relation, similarity = row[best], word[best], relation[best], similarity[best]

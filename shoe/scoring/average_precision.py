@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks.scoring_options import Interpolation, Ties
 from shoe.core.arrays import AnyInts, Floats, Indices, Mask, expand, random_numbers, runs, stable_order
 
-_PAIRS = 128
-"""Number of random orders of tied entries per list; the mirror image of each order is used too."""
+_PAIRS = 128  # number of random orders of tied entries per list; the mirror image of each order is used too
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,10 +97,8 @@ def _distinct_positions(stream: int, size: int, members: int) -> Indices:
     return np.take_along_axis(chosen, np.argsort(numbers[:, members:], axis=1), axis=1)
 
 
-EPSILON = 1e-8
-"""Added to the denominators of precision and recall: Algorithm 1 (SHOE supplement), lines 34-38."""
-GRID_TOLERANCE = 1e-12
-"""Fractional recall reaches a threshold of a grid if it is at most this much below."""
+EPSILON = 1e-8  # added to the denominators of precision and recall: Algorithm 1 (SHOE supplement), lines 34-38
+GRID_TOLERANCE = 1e-12  # fractional recall reaches a threshold of a grid if it is at most this much below
 
 
 _STEP = np.arange(11)
@@ -139,21 +136,18 @@ def average_precision(
     precision = credit / (rank + epsilon)
     gain = label / (truths[:, None] + epsilon)
     if interpolation is Interpolation.ALL_POINTS:
-        area: Floats = (gain * _envelope(precision)).sum(axis=1)
-        return area
+        return np.asarray((gain * _envelope(precision)).sum(axis=1))
     before = np.maximum(rank - 1, 1)
     previous = np.concatenate([np.zeros((len(rank), 1)), credit[:, :-1]], axis=1) / (before + epsilon)
     previous = np.where(rank == 1, precision, previous)
-    trapezoids: Floats = (gain * (precision + previous) / 2).sum(axis=1)
-    return trapezoids
+    return np.asarray((gain * (precision + previous) / 2).sum(axis=1))
 
 
 def _envelope(precision: Floats) -> Floats:
     return np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
 
 
-_MOST_LISTED_ORDERS = 5040
-"""Largest number of orders of ties for which the expectation is computed exactly: 7!."""
+_MOST_LISTED_ORDERS = 5040  # largest number of orders of ties for which the expectation is computed exactly: 7!
 
 
 @dataclass(frozen=True, slots=True, eq=False)

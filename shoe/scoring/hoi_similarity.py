@@ -74,12 +74,10 @@ class WholeSimilarity:
 
 def _keys(verb: AnyInts, object_: AnyInts, hoi: AnyInts, shape: tuple[int, int]) -> Indices:
     objects, classes = shape
-    keys: Indices = (verb.astype(np.int64) * objects + object_) * classes + hoi
-    return keys
+    return np.asarray((verb.astype(np.int64) * objects + object_) * classes + hoi)
 
 
-_CELLS = 1 << 20
-"""Number of similarities computed at once (8 MB)."""
+_CELLS = 1 << 20  # number of similarities computed at once (8 MB)
 
 
 @dataclass(frozen=True, eq=False)

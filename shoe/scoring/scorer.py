@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from shoe.benchmarks.scoring_options import At, FpScope, SemanticOptions, TauBy, Ties
-from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct, mask_of, number_distinct
+from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct, mask_of, number_distinct, scatter
 from shoe.scoring.entries import AveragingRule, Entries, mean_over
 from shoe.scoring.f1 import F1Entries, F1Rule
 from shoe.scoring.hoi_similarity import HoiSimilarity
@@ -19,8 +19,7 @@ from shoe.scoring.matching.assignment import ByContent, assign, best_first, in_o
 from shoe.scoring.matching.repeats import near_repeats, pair_nms, repeated
 from shoe.scoring.matching.task import Overlaps, Task
 
-_ROUNDING = 1e-9
-"""Tolerance for products: 0.07 x 100 is a little more than 7 in floating point."""
+_ROUNDING = 1e-9  # tolerance for products: 0.07 x 100 is a little more than 7 in floating point
 
 
 def confident(task: Task, rows: Indices, ranked: Mask, options: SemanticOptions) -> Indices:
@@ -148,10 +147,8 @@ class Scorer:
 
     @cached_property
     def _rows_of_best_f1(self) -> Indices:
-        # Keep the predictions down to the confidence with the highest mF1, so that neither stretched scores nor added
-        # worse predictions help. Tried are confidences that keep 1/8 to 8 times as many predictions as ground truths.
-        # Only predictions that could change mF1, by a match or as a false positive of a class, are counted: meaningless
-        # ones must not change which are tried.
+        # Down to the confidence with the highest mF1 (docs/protocols.md A22). Only predictions that can change mF1 are
+        # counted: meaningless predictions must not change which confidences are tried.
         score = self.task.predictions.score
         in_mean = (self.truths > 0) | (self.counted & (self.options.f1_classes == "counted"))
         moves = mask_of(self.pairs.prediction, len(score)) | np.append(in_mean, False)[self.f1_false_of]
@@ -303,9 +300,8 @@ class Scorer:
             keep = takes_part[pairs.prediction]
             pairs, sigma = pairs.select(keep), sigma[keep]
         pairs, sigma = self._chosen(pairs, sigma)
-        prediction = np.full(len(self.hoi), -1, np.int64)
+        prediction = scatter(pairs.prediction, pairs.truth, len(self.hoi))
         credit = np.zeros(len(self.hoi))
-        prediction[pairs.truth] = pairs.prediction
         credit[pairs.truth] = sigma
         takes_part[pairs.prediction] = False
         unmatched = np.flatnonzero(takes_part)

@@ -89,12 +89,7 @@ class SemanticResult(Semantic, frozen=True, eq=False, kw_only=True):
 
 def semantic_score(task: Task, similarities: HoiSimilarity, options: SemanticOptions) -> SemanticResult:
     """Return the SHOE metrics of a task. Prediction scores must be in 0..1 (docs/protocols.md A6)."""
-    return result_of(Scorer(task, similarities, options))
-
-
-def result_of(scorer: Scorer) -> SemanticResult:
-    """Return the SHOE metrics of the task and options of a scorer."""
-    task, options = scorer.task, scorer.options
+    scorer = Scorer(task, similarities, options)
     for_map, for_f1 = scorer.map_rows, scorer.f1_rows
     matches = scorer.match(for_map)
     entries = scorer.entries(matches)

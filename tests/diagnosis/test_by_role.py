@@ -16,8 +16,7 @@ from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.diagnosis.error_types import ErrorType
-from shoe.scoring.matching.persons import role_predictions
-from shoe.scoring.matching.task import Task
+from shoe.predictions.roles import roles_of_triplets
 from tests.diagnosis.by_hand import both_variants
 from tests.oracles.boxes import Box, iou_pixels
 
@@ -197,7 +196,7 @@ def test_by_hand(tmp_path: Path) -> None:
 def test_predictions_that_name_no_objects_are_diagnosed_by_role(tmp_path: Path) -> None:
     predictions, truth = tables([MATCH], tmp_path)
     by_person = replace(
-        predictions.select(np.zeros(len(predictions), bool)), roles=role_predictions(Task(predictions, truth))
+        predictions.select(np.zeros(len(predictions), bool)), roles=roles_of_triplets(predictions, truth.benchmark)
     )
     found, expected = shoe.diagnose(by_person, truth), shoe.diagnose(predictions, truth, by="role")
     assert (found.counts, str(found.signature)) == (expected.counts, str(expected.signature))

@@ -22,8 +22,7 @@ from shoe.lexicon.store import lexicon, per_lexicon
 from shoe.scoring.bongard.problems import GROUPS, SIDE, Problems, Regions
 from shoe.similarity.table import Similarity
 
-OR = "_or_"
-"""Separator of the actions in a merged concept, as in the published "talk_on_or_listen_to"."""
+OR = "_or_"  # separator of the actions in a merged concept, as in the published "talk_on_or_listen_to"
 _ENTAILMENTS = Path(__file__).parent / "data" / "entailments.tsv"
 
 
@@ -363,8 +362,7 @@ def distinct(numbers: Numbers, total: int) -> Indices:
     return found
 
 
-_VERBS, _OBJECTS = 1 << 29, (1 << 29) + (1 << 28)
-"""First streams of random numbers for held-out verbs and objects."""
+_VERBS, _OBJECTS = 1 << 29, (1 << 29) + (1 << 28)  # first streams of random numbers for held-out verbs and objects
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,8 +405,7 @@ class Seen:
         """Return (C,) whether training may show each concept: its words are seen, and its word pairs are allowed."""
         pairs = ({(verb, objects[o]) for verb in of} for of, o in zip(concepts.verbs, concepts.object, strict=True))
         together = np.array([self.pairs is None or each <= self.pairs for each in pairs], bool)
-        trained: Mask = together & (self.groups(concepts, objects) == 0)
-        return trained
+        return np.asarray(together & (self.groups(concepts, objects) == 0))
 
 
 def _kept(names: Sequence[str], share: float, stream: int) -> frozenset[str]:

@@ -21,8 +21,7 @@ from shoe.core.errors import InputError, quote
 from shoe.core.io.files import atomic_write, make_folder, read_bytes
 from shoe.core.io.json import Box, describe_value, explain_error, parse_json
 
-SHOTS = 6
-"""Pictures per side without the query (M in the paper)."""
+SHOTS = 6  # pictures per side without the query (M in the paper)
 SIDE = SHOTS + 1
 
 GROUPS = ("seen_obj_seen_act", "unseen_obj_seen_act", "seen_obj_unseen_act", "unseen_obj_unseen_act")
@@ -108,8 +107,7 @@ class Problems:
 
 _GROUP = re.compile("(?:un)?seen_obj_(?:un)?seen_act")
 _JOIN = "++"
-_FARTHEST = 1_000_000
-"""Largest coordinate of a box, in pixels."""
+_FARTHEST = 1_000_000  # largest coordinate of a box, in pixels
 _EXPECTED = "[positives, negatives, number, concept]"
 
 

@@ -113,10 +113,8 @@ def _best(region: Indices, score: Floats, top: int) -> Indices:
 
 Votes = Literal["image", "detection"]
 VOTES: tuple[Votes, ...] = get_args(Votes)
-_AT_ONCE = 256
-"""Problems per batch, which keeps dense matrices small."""
-_EQUAL = 1e-9
-"""Tolerance between equal values of classes."""
+_AT_ONCE = 256  # problems per batch, which keeps dense matrices small
+_EQUAL = 1e-9  # tolerance between equal values of classes
 
 
 class Outcome(IntEnum):
@@ -247,8 +245,7 @@ def _batches(total: int) -> Iterator[slice]:
 
 RESAMPLES = 2000
 """Number of resamples of concepts. Questions of a concept share pictures, so Wilson's interval is too narrow."""
-_STREAM = 1 << 27
-"""First stream of random numbers, one per group."""
+_STREAM = 1 << 27  # first stream of random numbers, one per group
 
 
 class OutcomeCounts(Document, frozen=True):
@@ -396,13 +393,12 @@ def score_problems(
     images = np.unique(regions.image[rows])
     named = np.unique(problems.regions.image[rows[found.named[rows]]])
     if not len(named):
-        known = f"such as {quote(regions.images[0])}"
-        if images_in_predictions:
-            expected = f"predictions for all images of a problem, {known}"
-            raise InputError("predictions", field="image", found="none", expected=expected)
-        named_first = quote(predictions.images[0]) if len(predictions.images) else "none"
-        expected = f"names of images of the problems, {known}"
-        raise InputError("predictions", field="image", found=named_first, expected=expected)
+        found_first, whole = "none", "predictions for all images of a problem"
+        if not images_in_predictions:
+            found_first = quote(predictions.images[0]) if len(predictions.images) else "none"
+            whole = "names of images of the problems"
+        expected = f"{whole}, such as {quote(regions.images[0])}"
+        raise InputError("predictions", field="image", found=found_first, expected=expected)
     at = image_index(regions.images, predictions.images)[regions.image[rows]]
     filled = (at >= 0) & (np.diff(predictions.offsets)[at] > 0)
     crops, empty = int(filled.sum()), int((filled & ~np.isin(rows, found.region)).sum())

@@ -19,8 +19,7 @@ from shoe.scoring.matching.task import Overlaps, Task
 from shoe.scoring.scorer import Scorer
 from shoe.similarity.unrated import ImputedSimilarity, SenseLookups
 
-OPTIONS = SEMANTIC["shoe"]
-"""Options for which the bounds hold."""
+OPTIONS = SEMANTIC["shoe"]  # options for which the bounds hold
 
 
 @dataclass(frozen=True, slots=True, eq=False)

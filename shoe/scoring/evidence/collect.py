@@ -17,8 +17,7 @@ from shoe.scoring.score import Report
 # Calibration compares scores with the credit that a protocol gives: 0 or 1 under exact labels, 0 to 1 under SHOE. mAP
 # depends on the order of scores only.
 
-BINS = 15
-"""Number of bins as in Guo et al. (On Calibration of Modern Neural Networks, 2017)."""
+BINS = 15  # number of bins as in Guo et al. (On Calibration of Modern Neural Networks, 2017).
 
 
 class ScoreBin(Document, frozen=True):

@@ -1,13 +1,7 @@
 """Predictive intervals of SHOE scores: the range of a score if all pairs of the similarity map were rated.
 
-A map predicts a distribution over ratings for every unrated pair (:mod:`shoe.similarity.learned`). Each draw rates all
-of these pairs and scores again; boxes are compared once. Prediction errors of pairs with the same class,
-sense, word, or word and class are correlated, so these pairs share part of their random deviates. The distributions are
-adapted to the rated pairs that the prediction file uses (see :class:`SensePairs`).
-
-A normal predictive interval follows: with n draws of mean m and standard deviation s, another draw lies within
-m ± t s sqrt(1 + 1/n), t the quantile of Student's distribution with n - 1 degrees of freedom. Its coverage is not
-fitted; ``scripts/interval-coverage`` measures it.
+docs/protocols.md 10.7 describes the method. Each draw rates all pairs that the map leaves unrated, and scores again;
+boxes are compared once. The coverage of the intervals is not fitted; ``scripts/interval-coverage`` measures it.
 """
 
 from __future__ import annotations
@@ -32,22 +26,14 @@ from shoe.similarity.ensemble import HIGHEST
 from shoe.similarity.learned import Learned, LearnedPart, sample_ratings
 from shoe.similarity.unrated import ImputedBase, SenseLookups
 
-# Pairs of senses that a file looks up, and how their ratings differ from those of other pairs with the same prediction.
-#
-# Words matched with a class are meant for it, mostly in their first senses; other words are not. The effect on ratings
-# is learned from the rated pairs of the file: the probability of rating r at a level is multiplied by
-# exp(r (a + b c + d / n)), where c is 1 if the sense is the one of its word predicted closest to the class, else 0, and
-# n is the position of the sense in the word's list. Pairs behind matches have other a, b, d than other pairs. The
-# estimate is the maximum a posteriori, with standard normal priors. Each draw weighs the file's words at random, as a
-# Bayesian bootstrap.
+# Pairs of senses that a file looks up, and how their ratings differ from those of other pairs with the same prediction
+# (docs/protocols.md 10.7, step 1). The estimate is the maximum a posteriori, with standard normal priors.
 
-_PLACES = 4
-"""Largest position of a sense: the fourth sense and all later senses share a position."""
+_PLACES = 4  # largest position of a sense: the fourth sense and all later senses share a position
 _OF_PAIR = np.array([[1, closest, 1 / place] for closest in (0, 1) for place in range(_PLACES, 0, -1)])
 _KINDS = np.kron(np.eye(2), _OF_PAIR)
 """(kinds, 6) factors of a, b, d: pairs behind no match, then pairs behind a match; the most likely sense comes last."""
-_STEPS = 12
-"""Number of iterations of Newton's method."""
+_STEPS = 12  # number of iterations of Newton's method
 
 Shares = NDArray[np.floating]
 
@@ -165,8 +151,7 @@ def sense_pairs_in_use(scorer: Scorer, source: Similarity, learned: Learned) -> 
 
 
 DRAWS = 8
-_T = 1.8946
-"""Student's 95 % quantile for DRAWS - 1 degrees of freedom, for a two-sided 90 % interval."""
+_T = 1.8946  # Student's 95 % quantile for DRAWS - 1 degrees of freedom, for a two-sided 90 % interval
 COVERAGE = 0.9
 _OF_WORD = 0.25
 """Fraction of the remaining error variance shared by all senses of a word, and again by those senses with one class:

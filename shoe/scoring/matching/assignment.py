@@ -92,8 +92,7 @@ def _optimal(truth: Indices, prediction: Indices, sigma: Floats, image: Indices)
 # equal, exchangeable triplets. No order of lines, ground truths or images therefore decides anything.
 
 Order = Callable[[Indices], Indices]
-_PASSES = 4
-"""Average number of comparisons per pair in rounds; pairs that are open afterwards are matched one by one."""
+_PASSES = 4  # average number of comparisons per pair in rounds; pairs that are open afterwards are matched one by one
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,7 +96,7 @@ def repeated(table: Interactions, rows: Indices) -> Indices:
     if len(rows) == 0:
         return rows
     columns = (table.human_boxes, table.object_boxes, table.image, table.verb, table.object)
-    order, new = group_equal_rows([bits for column in columns for bits in as_bits(column[rows])])
+    order, new = group_equal_rows(as_bits(*(column[rows] for column in columns)))
     run = np.cumsum(new) - 1
     best_first = np.lexsort((order, -table.score[rows[order]], run))
     return np.sort(rows[order[~mask_of(best_first[new], len(rows))]])

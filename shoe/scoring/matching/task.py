@@ -16,8 +16,7 @@ from shoe.core.errors import InputError, check_kind, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.lexicon.resolve import match_labels
 
-_PAIRS_AT_ONCE = 1 << 16
-"""Pairs per block, so that work arrays fit in the processor's cache."""
+_PAIRS_AT_ONCE = 1 << 16  # pairs per block, so that work arrays fit in the processor's cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
