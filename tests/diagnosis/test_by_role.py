@@ -251,7 +251,6 @@ def test_real_pairs_in_other_words(shared_data: Path) -> None:
     assert found.counts["interaction"] == sum(said[verb] for verb in other)
     assert found.counts["true_positive"] == len(table) - found.counts["interaction"]
     assert found.semantic is not None
-    assert found.semantic is not None
     relations = {name: each.count for name, each in found.semantic.interaction.by_relation.items()}
     assert (relations["similar"], relations["unresolved"]) == (said["look"] + said["hold"], said["throw"])
     gap = found.semantic.vocabulary_gap

@@ -19,7 +19,6 @@ Entry = tuple[float, float]
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """Mean of the values that are there; None where there is none."""
     present = [value for value in values if value is not None]
     return sum(present) / len(present) if present else None
 
@@ -95,9 +94,6 @@ def expected_ap(entries: Sequence[Entry], truths: int, method: Method) -> float:
 
     Entries of one score and one label are interchangeable, so each distinct sequence of labels of a tie group comes
     from equally many orders: the mean over distinct sequences is the mean over orders.
-
-    Raises:
-        OutOfReachError: if there are more than ``MOST_ORDERS`` distinct sequences.
     """
     ranked = sorted(entries, key=lambda entry: -entry[0])
     groups = [[label for _, label in tied] for _, tied in groupby(ranked, key=lambda entry: entry[0])]
@@ -112,7 +108,6 @@ def expected_ap(entries: Sequence[Entry], truths: int, method: Method) -> float:
 
 
 def _curve(labels: Sequence[float], truths: int, epsilon: float) -> list[tuple[float, float]]:
-    """Recall and precision after each entry."""
     found = accumulate(labels)
     return [(of / (truths + epsilon), of / (rank + epsilon)) for rank, of in enumerate(found, start=1)]
 

@@ -24,11 +24,7 @@ def oracle_map(
 ) -> MapFigures:
     """MAP after one oracle alone (Eq. 2's mAP_o); before any for None.
 
-    Args:
-        images: from ``diagnosed``.
-        classes: the dataset's classes.
-        oracle: a name of ``ORACLES``.
-        choose: what to do where the papers choose at random; images are asked in order, predictions by rank.
+    ``choose`` does what the papers do at random; images are asked in order, predictions by rank.
     """
     states = [unfixed(image) for image in images]
     if oracle is not None:

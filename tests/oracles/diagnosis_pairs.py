@@ -67,13 +67,7 @@ def pair_localisation(
 ) -> PairFigures:
     """Recall, precision and number of pairs (8.7, S1 228-236), and recall of humans and objects alone (S1 378).
 
-    Args:
-        scenes: images in the order of the ground truth.
-        predicted: pairs by image name; those of the predicted triplets if absent.
-        pairs: how pairs of the ground truth are told apart.
-        recall: how many pairs of the ground truth one prediction may find.
-        precision: which predictions are right.
-        no_interaction: count pairs of the ground truth that only do nothing.
+    Pairs are those of the predicted triplets unless ``predicted`` has others by image name.
     """
     truths = found = predictions = right = images = 0
     humans = humans_found = objects = objects_found = 0
@@ -133,11 +127,7 @@ def negative_ap(
 
 
 def action_scores(scene: ImageScene, predicted: Sequence[Pair]) -> list[float]:
-    """Score of each predicted triplet's verb alone: that of the first pair with exactly its boxes and object.
-
-    Raises:
-        KeyError: for a triplet whose pair or verb is not there.
-    """
+    """Score of each predicted triplet's verb alone: that of the first pair with exactly its boxes and object."""
     scores: dict[tuple[Pair, str], float] = {}
     for pair in predicted:
         for verb, score in pair.verb_scores.items():
@@ -154,12 +144,7 @@ def interaction_map(
 ) -> InteractionFigures:
     """MAP of verbs on correctly localised pairs, ranked by interaction scores alone (8.9, S1 258).
 
-    Args:
-        scenes: images in the order of the ground truth.
-        classes: the dataset's classes.
-        scores: by image name, the interaction score of each row of its predictions (``action_scores``).
-        variant: whose types, denominators and average precision.
-        no_interaction: keep the verb that says a person does nothing.
+    ``scores`` are by image name, one for each row of its predictions (``action_scores``).
     """
     truths: dict[str, int] = {}
     ranked: dict[str, list[tuple[float, int]]] = {}

@@ -54,7 +54,6 @@ class ImageScene:
 
 
 def class_words(classes: HoiClasses) -> list[tuple[str, str]]:
-    """(verb, object) of each class, in class order."""
     return [(classes.verbs[v], classes.objects[o]) for v, o in zip(classes.verb, classes.object, strict=True)]
 
 

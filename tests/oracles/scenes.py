@@ -4,22 +4,20 @@ All coordinates are multiples of 1/4, and all similarities of 1/4, so that sums,
 IoUs, IoUs of exactly 0.5 and equal similarities are equal in any order of arithmetic.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
 from zlib import crc32
 
 import numpy as np
-from hypothesis import reject, strategies as st
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.boxes import Coordinates
 from shoe.core.interactions import Interactions
-from tests.oracles.average_precision import OutOfReachError
 from tests.oracles.boxes import Box, moved
 from tests.oracles.meaning import Similarity
 from tests.oracles.model import ImageScene, Triplet, class_words, to_tables
@@ -119,15 +117,6 @@ def similarity_values(similarity: Similarity, classes: HoiClasses, words: Sequen
     return np.array(table, np.float64).reshape(len(classes), len(words))
 
 
-@contextmanager
-def within_reach() -> Iterator[None]:
-    """Leave out the example of a property that an oracle cannot enumerate."""
-    try:
-        yield
-    except OutOfReachError:
-        reject()
-
-
 def scenes(**limits: Any) -> st.SearchStrategy[list[ImageScene]]:
     """Small scenes that a seed decides, a twentieth as dear as drawn ones; see :func:`small_scenes`."""
     return st.integers(0, 2**32 - 1).map(lambda seed: small_scenes(np.random.default_rng(seed), **limits))
@@ -154,7 +143,6 @@ def small_scenes(
 
 
 def one_of(rng: np.random.Generator, values: Sequence[T]) -> T:
-    """Any of some values, whatever they are."""
     return values[int(rng.integers(len(values)))]
 
 
@@ -247,13 +235,7 @@ def random_scenes(
 ) -> list[ImageScene]:
     """Scenes of all 600 classes, detector-like: about half of the predictions lie on a truth's pair.
 
-    Args:
-        rng: fixes everything.
-        n_images: number of images, all known; some have no truth, some no predictions.
-        n_predictions: predictions of most images.
-        n_truth: mean number of truths.
-        decimals: round scores, so that they tie; None leaves them distinct.
-        open_words: a tenth of the words are none of the dataset's.
+    Scores are rounded to ``decimals``, so that they tie; with ``open_words`` a tenth of the words are no labels.
     """
 
     def pair() -> tuple[Box, Box]:

@@ -135,7 +135,6 @@ def comparable(words: set[str], part: Part, name: str, options: dict[str, str]) 
 
 
 def without_incomparable(scenes: list[ImageScene], name: str, options: dict[str, str]) -> list[ImageScene]:
-    """Scenes without the predictions that unrated=drop leaves out."""
     verbs = {t.verb for scene in scenes for t in scene.predictions}
     nouns = {t.object for scene in scenes for t in scene.predictions}
     kept_verbs, kept_nouns = comparable(verbs, "verb", name, options), comparable(nouns, "object", name, options)
@@ -146,7 +145,6 @@ def without_incomparable(scenes: list[ImageScene], name: str, options: dict[str,
 
 
 def agree(scenes: list[ImageScene], options: dict[str, str], name: str = "hico-det") -> None:
-    """Assert that shoe and the oracle, fed with the similarities of these words, give equal figures."""
     said = [t for scene in scenes for t in scene.predictions]
     verb = similarity_of("verb", [t.verb for t in said], name, options)
     noun = similarity_of("object", [t.object for t in said], name, options)
