@@ -71,7 +71,7 @@ def test_negative_ap_of_small_scenes(scenes: list[ImageScene], seed: int, keep: 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_negative_ap_of_many_images(seed: int) -> None:
-    agree_on_negatives(random_scenes(np.random.default_rng(seed), 30, n_predictions=60), seed, keep=False)
+    agree_on_negatives(random_scenes(np.random.default_rng(seed), 15, n_predictions=60), seed, keep=False)
 
 
 # Interaction mAP
@@ -134,7 +134,7 @@ def test_interaction_map_of_small_scenes(name: Variant, scenes: list[ImageScene]
 @each_variant
 @pytest.mark.parametrize("decimals", [None, 1])
 def test_interaction_map_of_many_images(name: Variant, decimals: int | None) -> None:
-    scenes = random_scenes(np.random.default_rng(6), 40, n_predictions=60, decimals=decimals, open_words=True)
+    scenes = random_scenes(np.random.default_rng(6), 20, n_predictions=60, decimals=decimals, open_words=True)
     agree_on_interactions(scenes, name, 6, keep=False)
 
 

@@ -63,7 +63,7 @@ def test_small(scenes: list[ImageScene], rules: PairRules, keep: bool) -> None:
 
 @pytest.mark.parametrize("rules", EVERY_RULE, ids=str)
 def test_many(rules: PairRules) -> None:
-    agree(random_scenes(np.random.default_rng(5), 25, n_predictions=60, open_words=True), rules, keep=False)
+    agree(random_scenes(np.random.default_rng(5), 15, n_predictions=60, open_words=True), rules, keep=False)
 
 
 def test_pairs_of_a_file_count_each_time_they_are_given() -> None:

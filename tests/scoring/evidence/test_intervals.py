@@ -24,7 +24,6 @@ from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
 from shoe.scoring.scorer import Matches, Scorer
 from shoe.similarity import Similarity
-from tests.examples import examples
 from tests.oracles.scenes import random_scenes
 from tests.scoring.compare import task_of
 from tests.scoring.evidence.imputing import Gappy, completed
@@ -80,7 +79,6 @@ def _between(imputation: Imputation, similarities: HoiSimilarity) -> bool:
     )
 
 
-@examples(2)
 @given(seed=st.integers(0, 1 << 20), share=st.sampled_from([0.0, 0.3, 0.7, 0.9]))
 def test_no_drawn_values_score_outside(seed: int, share: float) -> None:
     assert outside(scene_task(seed), Gappy(seed, share), range(seed, seed + 3)) == []
