@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.scoring.entries import harmonic_mean
 from shoe.scoring.strict import best_with_first_copies, strict_entries
-from tests.oracles.model import ImageScene
-from tests.oracles.scenes import CLASSES, random_scenes, scenes
+from tests.oracles.model import ImageScene, Triplet
+from tests.oracles.scenes import CLASSES, HUMAN, one_image, random_scenes, scenes
 from tests.oracles.strict import PROTOCOLS, Protocol, strict
 from tests.scoring.compare import STRICT_FIGURES, close, fast_strict, same_figures, task_of
 
@@ -43,6 +43,12 @@ def test_every_protocol_has_an_oracle() -> None:
 @given(found=scenes(), bugs=st.booleans())
 def test_agrees_with_the_oracle_on_small_scenes(protocol: Protocol, found: list[ImageScene], bugs: bool) -> None:
     agree(found, protocol, bugs)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_prediction_is_held_against_its_nearest_truth(protocol: Protocol) -> None:
+    near, between, far = (Triplet(HUMAN, (x, 10, x + 39, 49), "ride", "horse", 1 - x / 64) for x in (0.0, 10.0, 20.0))
+    agree([one_image([near, between], [near, far])], protocol, bugs=True)
 
 
 @cache
