@@ -175,10 +175,8 @@ MATCH = Image(
 
 
 def test_by_hand(tmp_path: Path) -> None:
-    """Two readings of one image. N is 1 for hit-obj, hit-instr, hold and kick; all but the last are found: mAP 3/4.
-
-    The paper's wrong action is, to the toolbox, a wrong association. Nobody drew what is held: it is no pair to find.
-    """
+    """Two readings of one image. N is 1 for hit-obj, hit-instr, hold and kick; all but the last are found: mAP 3/4."""
+    # The paper's wrong action is, to the toolbox, a wrong association. Nobody drew what is held: it is no pair to find.
     predictions, truth = tables([MATCH], tmp_path)
     paper = shoe.diagnose(predictions, truth, by="role")
     right = {"true_positive": 3, "association": 1, "object_box": 1, "interaction": 1, "missed_gt": 1}

@@ -54,10 +54,8 @@ def test_types_and_states_are_parts(variant: str, found: list[ImageScene], how: 
 @both_variants
 @any_diagnosis
 def test_gains_of_fixes(variant: str, found: list[ImageScene], how: dict[str, str]) -> None:
-    """All fixed is perfect, but absent if nothing is found even then: there is no class left to average.
-
-    No fix of the paper lowers mAP.
-    """
+    """All fixed is perfect, but absent if nothing is found even then: there is no class left to average."""
+    # No fix of the paper lowers mAP.
     result = diagnosed(*found, variant=variant, **how)
     last = result.progression[-1].means
     assert last.map == (pytest.approx(1) if (result.fixed_by >= 0).any() else None)

@@ -37,10 +37,8 @@ def recall_grid(name: Grid) -> list[float]:
 
 
 def interpolated(labels: Sequence[float], truths: int, thresholds: Sequence[float], tolerance: float = 0.0) -> float:
-    """Mean over thresholds of the largest precision at a recall that reaches the threshold; 0 where none does.
-
-    Sums of fractional labels differ in their last digits by order, so recall may miss a threshold by the tolerance.
-    """
+    """Mean over thresholds of the largest precision at a recall that reaches the threshold; 0 where none does."""
+    # Sums of fractional labels differ in their last digits by order, so recall may miss a threshold by the tolerance.
     if truths == 0:
         return 0.0
     curve = _curve(labels, truths, epsilon=0.0)

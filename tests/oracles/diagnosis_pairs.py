@@ -65,10 +65,8 @@ def pair_localisation(
     precision: PrecisionOption = "first-match",
     no_interaction: bool = False,
 ) -> PairFigures:
-    """Recall, precision and number of pairs (8.7, S1 228-236), and recall of humans and objects alone (S1 378).
-
-    Pairs are those of the predicted triplets unless ``predicted`` has others by image name.
-    """
+    """Recall, precision and number of pairs (8.7, S1 228-236), and recall of humans and objects alone (S1 378)."""
+    # Pairs are those of the predicted triplets unless ``predicted`` has others by image name.
     truths = found = predictions = right = images = 0
     humans = humans_found = objects = objects_found = 0
     for scene in counted(scenes, no_interaction):
@@ -142,10 +140,8 @@ def interaction_map(
     variant: Variant = "paper",
     no_interaction: bool = False,
 ) -> InteractionFigures:
-    """MAP of verbs on correctly localised pairs, ranked by interaction scores alone (8.9, S1 258).
-
-    ``scores`` are by image name, one for each row of its predictions (``action_scores``).
-    """
+    """MAP of verbs on correctly localised pairs, ranked by interaction scores alone (8.9, S1 258)."""
+    # ``scores`` are by image name, one for each row of its predictions (``action_scores``).
     truths: dict[str, int] = {}
     ranked: dict[str, list[tuple[float, int]]] = {}
     for image in diagnosed(scenes, classes, variant, no_interaction):

@@ -84,10 +84,8 @@ def exact(part: int) -> Similarity:
 
 @cache
 def toy_similarity(classes: HoiClasses, seed: int = 0) -> tuple[Similarity, Similarity]:
-    """Similarity of verbs and of objects: fixed by the words, a quarter's multiple, 1 for the same word.
-
-    Senses of one verb differ: the value depends on the class's synset. no_interaction is like itself alone.
-    """
+    """Similarity of verbs and of objects: fixed by the words, a quarter's multiple, 1 for the same word."""
+    # Senses of one verb differ: the value depends on the class's synset. no_interaction is like itself alone.
     words = class_words(classes)
 
     def value(name: str, synset: str, word: str) -> float:
@@ -125,10 +123,8 @@ def scenes(**limits: Any) -> st.SearchStrategy[list[ImageScene]]:
 def small_scenes(
     rng: np.random.Generator, max_images: int = 4, max_truth: int = 5, max_predictions: int = 8, labels: bool = True
 ) -> list[ImageScene]:
-    """Known images in order, then perhaps one that the truth does not list.
-
-    ``labels`` allows image-level annotations, on all images or on none.
-    """
+    """Known images in order, then perhaps one that the truth does not list."""
+    # ``labels`` allows image-level annotations, on all images or on none.
     annotated = labels and rng.random() < 0.5
     # Few classes in an example, so that images meet in them.
     pool = [TRUTH_WORDS[i] for i in rng.permutation(len(TRUTH_WORDS))[: rng.integers(2, 5)].tolist()]
@@ -233,10 +229,8 @@ def random_scenes(
     decimals: int | None = None,
     open_words: bool = False,
 ) -> list[ImageScene]:
-    """Scenes of all 600 classes, detector-like: about half of the predictions lie on a truth's pair.
-
-    Scores are rounded to ``decimals``, so that they tie; with ``open_words`` a tenth of the words are no labels.
-    """
+    """Scenes of all 600 classes, detector-like: about half of the predictions lie on a truth's pair."""
+    # Scores are rounded to ``decimals``, so that they tie; with ``open_words`` a tenth of the words are no labels.
 
     def pair() -> tuple[Box, Box]:
         corner = rng.integers(1, 300, (2, 2))

@@ -121,10 +121,8 @@ def fast(scenes: list[ImageScene], name: str, options: dict[str, str], protocol:
 
 
 def comparable(words: set[str], part: Part, name: str, options: dict[str, str]) -> set[str]:
-    """The words that stay under unrated=drop: one of their senses was rated with some class's, or is one.
-
-    no_interaction is compared by rule, and needs no sense.
-    """
+    """The words that stay under unrated=drop: one of their senses was rated with some class's, or is one."""
+    # no_interaction is compared by rule, and needs no sense.
     source = shoe.load_similarity(name, options.get("ensemble", "mean"))
     of_classes = sorted({synset for synset in class_senses(part, options.get("senses", "table")) if synset})
     first_only = options.get("sense") == "first"

@@ -97,6 +97,11 @@ def test_it_answers_as_with_plain_sets(said: list[list[list[Word]]], votes: Vote
             assert bool(answers.right[number, query]) == (expected is not None and expected == (query == 0))
 
 
+def test_a_picture_has_one_vote_or_one_per_detection() -> None:
+    said = seen(pictures([[RIDE], [RIDE], [HOLD] * 3], [], ([RIDE], [HOLD])))
+    assert [oracle(*said, votes).yes.tolist() for votes in ("image", "detection")] == [[[True, False]], [[False, True]]]
+
+
 @dataclass(frozen=True)
 class Made(Similarity):
     """Riding and straddling are 0.75 similar, riding and feeding as much as is said."""

@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 import shoe
 from shoe.benchmarks.truth import read_truth_file
 from shoe.demo import PREDICTIONS, TRUTH
+from shoe.maps.complete import bound_score
 from shoe.predictions import read_predictions
 from shoe.scoring.evidence.bounds import (
     OPTIONS,
@@ -82,6 +83,10 @@ def _between(imputation: Imputation, similarities: HoiSimilarity) -> bool:
 @given(seed=st.integers(0, 1 << 20), share=st.sampled_from([0.0, 0.3, 0.7, 0.9]))
 def test_no_drawn_values_score_outside(seed: int, share: float) -> None:
     assert outside(scene_task(seed), Gappy(seed, share), range(seed, seed + 3)) == []
+
+
+def test_bounds_are_no_wider_than_known() -> None:
+    assert bound_score(Gappy(5, 0.7), scene_task(5)).interval == pytest.approx((0.636619, 0.802330), abs=1e-6)
 
 
 @pytest.mark.slow
