@@ -27,8 +27,9 @@ from shoe.core.arrays import Floats, Ints, Mask
 from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import ids_of, names_of
 from shoe.llm.budget import Budget
-from shoe.maps.complete import OPTIONS, CompletionRound, complete
+from shoe.maps.complete import CompletionRound, complete
 from shoe.maps.planning import plan_dataset, plan_needed
+from shoe.scoring.evidence.bounds import OPTIONS
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
 from shoe.scoring.semantic import semantic_score

@@ -64,6 +64,13 @@ def mask_of(rows: Indices, size: int) -> Mask:
     return mask
 
 
+def scatter(values: AnyInts, rows: Indices, size: int) -> Indices:
+    """Return a (size,) array with ``values`` at the indices ``rows``, and -1 elsewhere."""
+    spread = np.full(size, -1, np.int64)
+    spread[rows] = values
+    return spread
+
+
 def stable_order(numbers: NDArray[np.integer]) -> Indices:
     """Return the stable argsort of non-negative integers, by radix sort: faster than ``np.argsort`` if unsorted."""
     order = np.argsort(numbers.astype(np.uint16), kind="stable")

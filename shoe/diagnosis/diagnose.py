@@ -18,8 +18,8 @@ from shoe.core.errors import OptionError, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.core.public import Drawn, Rows, as_drawing, as_lines, as_table
 from shoe.core.roles import NO_BOX, RoleTruth, Single
-from shoe.diagnosis.error_gains import ErrorAnalysis, ErrorExample, Shown, examples
-from shoe.diagnosis.error_types import ERRORS, ROLE_FLOW, VARIANTS, ErrorType, Variant, performs
+from shoe.diagnosis.error_gains import ErrorAnalysis, Shown
+from shoe.diagnosis.error_types import ROLE_FLOW, VARIANTS, ErrorType, Variant, performs
 from shoe.diagnosis.localisation import Localised, PairRules, localise
 from shoe.diagnosis.pairs import (
     NEEDS,
@@ -36,19 +36,17 @@ from shoe.predictions.boxes.check import check_box_convention
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.numbering import check_numbering
 from shoe.predictions.pair_predictions import Pairs, pairs_of, triplet_scores
+from shoe.scoring.entries import Means
 from shoe.scoring.matching.persons import PersonMatches
 from shoe.scoring.matching.task import Task
 from shoe.scoring.score import inverted_scores, reading_facts, warnings
 from shoe.scoring.strict import strict_score
 from shoe.similarity import Similarity, similarity_for
 
-# A diagnosis by role: triplets of a person, a box and its role in an action, as V-COCO scores them (protocols.md 4).
-#
-# V-COCO compares no object categories, and its official files do not contain them. By role, a class is an action and a
-# role ("hit-instr"), whatever the object; actions without roles are excluded. As in the official evaluation,
-# predictions whose person overlaps most with a person without annotated actions are excluded. If the box of a role is
-# not annotated, an empty box is right (scenario 1): both are represented by the same box, which overlaps with no other
-# box.
+# A diagnosis by role (docs/v-coco.md): triplets of a person, a box and its role in an action, whatever the object.
+# Predictions whose person overlaps most with a person without annotated actions are excluded, as in the official code.
+# If the box of a role is not annotated, an empty box is right (scenario 1): both are represented by the same box, which
+# overlaps with no other box.
 
 VIEWS = ("class", "role")
 _ANYTHING = "anything"
@@ -59,14 +57,9 @@ _NOWHERE = (-99.0, -99.0, -99.0, -99.0)
 def by_role(predictions: Interactions, truth: GroundTruth, variant: Variant) -> tuple[Task, Variant]:
     """Return the task and the variant of a diagnosis whose classes are actions with a role, such as "hit-instr".
 
-    Args:
-        predictions: predictions per person, or triplets.
-        variant: settings of a diagnosis by class; for ``released``, error types are those of the toolbox for V-COCO.
-
-    Returns:
-        Task whose R classes are the (action, role) entries of the benchmark, in the same order; and the variant with
-        the IoU and AP of V-COCO: boxes of inclusive pixels, all-point AP, 0 for a class without a true positive
-        (protocols.md 8.5).
+    In the task, the classes are the (action, role) entries of the benchmark, in the same order. The variant has the IoU
+    and AP of V-COCO: boxes of inclusive pixels, all-point AP, 0 for a class without a true positive (protocols.md 8.5).
+    For ``released``, error types are those of the toolbox for V-COCO.
 
     Raises OptionError if the benchmark is not scored by person, or if the ground-truth file contains no persons.
     """
@@ -290,24 +283,11 @@ class Diagnosis(ErrorAnalysis, PairResults):
             signature=str(self.signature),
             ground_truths=len(self.scope.truth),
             predictions=len(self.table),
-            interaction_map=None if named is None else named.map,
-            interaction_map_rare=None if named is None else named.map_rare,
-            interaction_map_non_rare=None if named is None else named.map_non_rare,
+            **{f"interaction_{mean}": getattr(named, mean) for mean in Means._fields if named is not None},
             absent=self.absent,
             notes=self.notes,
             **self._figures(sweeps=sweeps),
         )
-
-    def examples(self, error: str, most: int = 6) -> list[ErrorExample]:
-        """Return at most ``most`` examples of an error type such as "human_box", each from a different image.
-
-        The best-scored example of each combination of verb and object comes first, then the second-best, and
-        so on. Raise OptionError if ``error`` is unknown, or is a group of error types such as "false_positive".
-        """
-        names = [each.name for each in ERRORS]
-        if error not in names:
-            raise unknown_name("error", error, names)
-        return examples(self, error, most)
 
 
 def diagnose(

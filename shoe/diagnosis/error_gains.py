@@ -1,5 +1,7 @@
 """Error analysis of triplets: type of each error, mAP gain from fixing each type, and examples of errors."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -9,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.signature import Signature, sign
-from shoe.core.arrays import Floats, Indices, Mask, first_of_each, index_in_group, random_numbers
+from shoe.core.arrays import Floats, Indices, Mask, first_of_each, index_in_group, random_numbers, runs, scatter
 from shoe.core.boxes import CommonCoordinates, iou
+from shoe.core.errors import unknown_name
 from shoe.core.interactions import Interactions
+from shoe.diagnosis import fix_targets
 from shoe.diagnosis.error_types import (
     ERRORS,
     FIXABLE,
@@ -33,17 +37,7 @@ from shoe.diagnosis.error_types import (
     assign_types,
     before_fixes,
 )
-from shoe.diagnosis.fix_targets import (
-    OverSeeds,
-    TruePairs,
-    means_over_seeds,
-    over_seeds,
-    possible_targets,
-    shared_map,
-    targets_by_map,
-    targets_of_each,
-)
-from shoe.diagnosis.scope import Overlaps, Scope, overlaps, scatter
+from shoe.diagnosis.scope import Overlaps, Scope, overlaps
 from shoe.scoring.average_precision import FixedRanking
 from shoe.scoring.entries import AveragingRule, ClassScores, Means, PartMean, minus
 from shoe.scoring.matching.task import Boxes, Task
@@ -129,21 +123,21 @@ class ErrorAnalysis:
 
     @cached_property
     def _possible(self) -> dict[ErrorType, Fixes]:
-        return possible_targets(self.scope, self.overlaps, self.assigned.types)
+        return fix_targets.possible_targets(self.scope, self.overlaps, self.assigned.types)
 
     @cached_property
-    def _true_pairs(self) -> TruePairs:
-        return TruePairs.from_scope(self.scope, self.variant.strict)
+    def _true_pairs(self) -> fix_targets.TruePairs:
+        return fix_targets.TruePairs.from_scope(self.scope, self.variant.strict)
 
     @cached_property
     def _fixed(self) -> _Fixed:
         scope, (types, found_by) = self.scope, (self.assigned.types, self.assigned.found_by)
-        best = shared_map(scope, self.overlaps, types, found_by) if self.variant.shared_map else None
+        best = fix_targets.shared_map(scope, self.overlaps, types, found_by) if self.variant.shared_map else None
         if best is not None:
-            targets = targets_by_map(best, types)
+            targets = fix_targets.targets_by_map(best, types)
         else:
             seed = None if self.choice == "greedy" else self.seed
-            targets = targets_of_each(scope, self._possible, self._true_pairs, seed)
+            targets = fix_targets.targets_of_each(scope, self._possible, self._true_pairs, seed)
         errors, before = Errors(scope, types, targets), before_fixes(found_by, len(types))
         alone = {error.name: error.fix(before, errors) for error in (*TYPES, *GROUPS)}
         first = alone[TYPES[0].name]
@@ -169,12 +163,7 @@ class ErrorAnalysis:
 
     @cached_property
     def target(self) -> Indices:
-        """(n,) ground-truth row that each prediction refers to.
-
-        - True positive or duplicate: the matched ground truth.
-        - Error with a fix target: this target.
-        - Error without a fix target, or excluded row: -1.
-        """
+        """(n,) ground-truth row that a true positive or duplicate matches, or the fix target of an error; otherwise -1."""
         scope, target = self.scope, self.assigned.target.copy()
         for type_ in FIXABLE:
             for prediction, truth in self.states[type_.label].fixes:
@@ -222,13 +211,13 @@ class ErrorAnalysis:
         return self._by_seed is not None and self.seeds > 1
 
     @cached_property
-    def _by_seed(self) -> OverSeeds | None:
+    def _by_seed(self) -> fix_targets.OverSeeds | None:
         """Oracles for all seeds, or None if no fix target is chosen at random."""
         if self.variant.shared_map or self.choice != "seeded":
             return None
         seeds = range(self.seed, self.seed + self.seeds)
-        types, found_by = self.assigned.types, self.assigned.found_by
-        return OverSeeds(self.scope, self._possible, self._true_pairs, types, found_by, self._ranking, seeds)
+        lists, assigned = (self._possible, self._true_pairs), self.assigned
+        return fix_targets.OverSeeds(self.scope, *lists, assigned.types, assigned.found_by, self._ranking, seeds)
 
     @cached_property
     def _ranking(self) -> FixedRanking:
@@ -279,14 +268,14 @@ class ErrorAnalysis:
     @cached_property
     def _after(self) -> dict[str, tuple[Means, Means]]:
         """Mean AP after each oracle alone, and its standard deviation over seeds, by error name."""
-        return {name: means_over_seeds(figures) for name, figures in self._figures_after.items()}
+        return {name: fix_targets.means_over_seeds(figures) for name, figures in self._figures_after.items()}
 
     @cached_property
     def part_deltas(self) -> dict[str, dict[str, float | None]]:
         """Gain in mAP from fixing one error type, mean over seeds, by part of the class split, then by error type."""
         deltas: dict[str, dict[str, float | None]] = {}
         for column, (part, before) in enumerate(self.parts.items(), len(Means._fields)):
-            after = {name: over_seeds(figures[:, column]) for name, figures in self._figures_after.items()}
+            after = {name: fix_targets.over_seeds(figures[:, column]) for name, figures in self._figures_after.items()}
             deltas[part] = {name: minus(value, before.map) for name, value in after.items()}
         return deltas
 
@@ -306,7 +295,7 @@ class ErrorAnalysis:
         if self._by_seed is None:
             after = [self._after[TYPES[0].name][0], *map(self.means_after, self._fixed.sequence[1:])]
         else:
-            after = [means_over_seeds(figures)[0] for figures in self._by_seed.progression]
+            after = [fix_targets.means_over_seeds(figures)[0] for figures in self._by_seed.progression]
         return tuple(
             Step(error.name, later, later.minus(earlier))
             for error, (earlier, later) in zip(ERRORS, pairwise([self.means, *after]), strict=True)
@@ -323,6 +312,30 @@ class ErrorAnalysis:
         first = self.ranked[0]
         return first if (self.deltas[first].map or 0.0) > 0 else None
 
+    def examples(self, error: str, most: int = 6) -> list[ErrorExample]:
+        """Return at most ``most`` examples of an error type such as "human_box", each from a different image.
+
+        Of each image, only the example with the highest score is used. The best-scored example of each combination of
+        verb and object comes first, then the second-best, and so on. Equal scores, and missed ground truths, are in
+        random order by the seed of the analysis. Raise OptionError if ``error`` is unknown, or is a group of error
+        types such as "false_positive".
+        """
+        names = [each.name for each in ERRORS]
+        if error not in names:
+            raise unknown_name("error", error, names)
+        if error == MISSED_GT.name:
+            truth = self.task.truth.interactions
+            rows = np.flatnonzero(self.truth_status == TruthStatus.MISSED)
+            chosen = _spread(rows, np.zeros(len(rows)), truth, self.task.truth.hoi[rows], self.seed, most)
+            return [
+                ErrorExample(truth.images[image], _size(truth, image), None, None, _pair(truth, row), True, None, None)
+                for row, image in zip(chosen, truth.image[chosen].tolist(), strict=True)
+            ]
+        table = self.task.predictions
+        rows = np.flatnonzero(self.types == ErrorType[error.upper()])
+        kind = table.verb[rows] * np.int64(len(table.objects)) + table.object[rows]
+        return [_wrong(self, row) for row in _spread(rows, table.score[rows], table, kind, self.seed, most)]
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
@@ -336,55 +349,26 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class ErrorExample:
-    """One error: a wrong prediction, or a missed ground truth.
-
-    Attributes:
-        size: annotated width and height of the image; (0, 0) if unknown.
-        predicted: wrong prediction; None for missed ground truth.
-        score: confidence of the prediction; None for missed ground truth.
-        truth: ground truth that the prediction refers to. If it refers to none, the ground truth of the image with the
-            largest sum of human IoU and object IoU; None if the image has no ground truth.
-        about: whether the prediction refers to a ground truth, which is then ``truth``; True for missed ground truth.
-        found: score of the true positive of ``truth``; None without a true positive.
-        overlap: human IoU and object IoU of ``predicted`` and ``truth``; None if either is missing.
-    """
+    """One error: a wrong prediction, or a missed ground truth."""
 
     image: str
-    size: tuple[int, int]
-    predicted: Shown | None
-    score: float | None
+    size: tuple[int, int]  # annotated width and height of the image; (0, 0) if unknown
+    predicted: Shown | None  # wrong prediction; None for missed ground truth
+    score: float | None  # confidence of the prediction; None for missed ground truth
+    # ground truth that the prediction refers to. If it refers to none, the ground truth of the image with the largest
+    # sum of human IoU and object IoU; None if the image has no ground truth.
     truth: Shown | None
+    # whether the prediction refers to a ground truth, which is then ``truth``; True for missed ground truth
     about: bool
-    found: float | None
+    found: float | None  # score of the true positive of ``truth``; None without a true positive
+    # human IoU and object IoU of ``predicted`` and ``truth``; None if either is missing
     overlap: tuple[float, float] | None
-
-
-def examples(analysis: ErrorAnalysis, error: str, most: int = 6) -> list[ErrorExample]:
-    """Return at most ``most`` examples of an error type, such as "human_box", each from a different image.
-
-    Of each image, only the example with the highest score is used. The best-scored example of each combination of verb
-    and object comes first, then the second-best of each, and so on. Equal scores, and missed ground truths, are in
-    random order by the seed of the analysis.
-    """
-    if error == "missed_gt":
-        truth = analysis.task.truth.interactions
-        rows = np.flatnonzero(analysis.truth_status == TruthStatus.MISSED)
-        kind = analysis.task.truth.hoi[rows]
-        chosen = _spread(rows, np.zeros(len(rows)), truth, kind, analysis.seed, most)
-        return [
-            ErrorExample(truth.images[image], _size(truth, image), None, None, _pair(truth, row), True, None, None)
-            for row, image in zip(chosen, truth.image[chosen].tolist(), strict=True)
-        ]
-    table = analysis.task.predictions
-    rows = np.flatnonzero(analysis.types == ErrorType[error.upper()])
-    kind = table.verb[rows] * np.int64(len(table.objects)) + table.object[rows]
-    return [_wrong(analysis, row) for row in _spread(rows, table.score[rows], table, kind, analysis.seed, most)]
 
 
 def _spread(
     rows: Indices, score: Floats, table: Interactions, kind: NDArray[np.integer], seed: int, most: int
 ) -> list[int]:
-    """Return at most ``most`` rows, chosen as in :func:`examples`; ``kind`` is the verb and object of each row."""
+    """Return at most ``most`` rows as examples; ``kind`` is the verb and object of each row."""
     order = np.lexsort((random_numbers(seed, (len(table), 1))[rows, 0], -score))
     rows, kind = rows[order], kind[order]
     image = table.image[rows]
@@ -393,7 +377,7 @@ def _spread(
     rows, kind = rows[best], kind[best]
     by_kind = np.argsort(kind, kind="stable")
     turn = np.empty(len(rows), np.int64)
-    turn[by_kind] = index_in_group(np.diff(np.flatnonzero(first_of_each(kind[by_kind])), append=len(rows)))
+    turn[by_kind] = index_in_group(runs(kind[by_kind])[1])
     return [int(row) for row in rows[np.argsort(turn, kind="stable")[:most]]]
 
 

@@ -1,17 +1,7 @@
 """Two variants of Diag-HOI as data: ``paper`` follows the papers, ``released`` the toolbox released with them.
 
-The papers are the first version and the journal version (IJCV) of "Diagnosing Human-object Interaction Detectors". For
-the differences between papers and toolbox, with the rule of each variant, see protocols.md 8.6. Further rules:
-
-- mAP: ``paper`` uses the area under the precision-recall curve, and averages over all classes with ground truth (IJCV
-  paper 2.3); ``released`` uses 11 points, and leaves out further classes (8.5).
-- Both: a prediction refers to its best ground truth only. The papers do not mention a second match (8.2).
-- Both: predictions whose words form no class have a type, but are in no ranking. The toolbox rejects such files (8.1).
-- Missed ground truth has no true positive after all fixes in ``paper`` (IJCV paper 3.2.3). In ``released``, it has
-  neither a true positive nor an error in the shared map, and its oracle uses only images with predictions (8.5). In
-  both, the last step of the progression removes all ground truth without a true positive, so that mAP ends at 1.
-- Both, if no_interaction is excluded: ground truths and predictions with this verb are removed, and so are images
-  without other ground truth (8.1).
+The papers are the first version and the journal version (IJCV) of "Diagnosing Human-object Interaction Detectors".
+Sections 8.1 to 8.6 of docs/protocols.md state the rules of both variants, and where papers and toolbox differ.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,40 +14,30 @@ from numpy.typing import NDArray
 from shoe.benchmarks.base import Actions
 from shoe.benchmarks.protocols import DIAG
 from shoe.benchmarks.scoring_options import Interpolation, StrictOptions
-from shoe.core.arrays import Floats, Indices, Ints, Mask, argmax_per_run, blocks, expand
+from shoe.core.arrays import Floats, Indices, Mask, argmax_per_run, mask_of, scatter
 from shoe.core.boxes import OverlapRule, iou
 from shoe.core.roles import RoleTruth, no_boxes
-from shoe.diagnosis.scope import Overlaps, Scope, scatter
+from shoe.diagnosis.scope import Overlaps, Scope
+from shoe.scoring.matching.persons import nearest_boxes
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Settings of one variant of the error diagnosis.
-
-    Attributes:
-        strict: options for box comparison, mAP and no_interaction.
-        shared_map: whether fix targets are chosen as in the toolbox, with at most one error per ground truth.
-        by: ``class`` for the classes of the class table, or ``role`` for actions with a role.
-    """
+    """Settings of one variant of the error diagnosis."""
 
     name: str
-    strict: StrictOptions
-    shared_map: bool
-    by: str = "class"
+    strict: StrictOptions  # options for box comparison, mAP and no_interaction
+    shared_map: bool  # whether fix targets are chosen as in the toolbox, with at most one error per ground truth
+    by: str = "class"  # ``class`` for the classes of the class table, or ``role`` for actions with a role
 
 
 _BY_TEXT = replace(DIAG, threshold_at=">", ap=Interpolation.ALL_POINTS, zero_tp="zero", unpredicted="zero")
-VARIANTS = {"paper": Variant("paper", _BY_TEXT, False), "released": Variant("released", DIAG, True)}
-"""Variants by name."""
+VARIANTS = {"paper": Variant("paper", _BY_TEXT, False), "released": Variant("released", DIAG, True)}  # variants by name
 
 
 # Error types: what each prediction is, decided by a table of rules (IJCV paper, Figure 2; protocols.md 8.2).
-#
-# A flow is a list of rules; the first rule all of whose facts hold decides. So another dataset's flow is another list
-# over facts of its own (V-COCO: protocols.md 8.3), and the code that reads it stays the same.
 
-NO_PART = -1
-"""Placeholder for a missing type, status or row, used for rows outside the diagnosis."""
+NO_PART = -1  # placeholder for a missing type, status or row, used for rows outside the diagnosis
 
 
 class ErrorType(IntEnum):
@@ -129,10 +109,7 @@ ROLE_FLOW: Flow = (
 
 
 def decide(facts: Mapping[str, Mask], flow: Flow) -> NDArray[np.int8]:
-    """Return the (n,) ``ErrorType`` of each prediction by the first rule in ``flow`` whose conditions all hold, or -1.
-
-    ``facts`` are the conditions by name, each as an (n,) mask of the predictions that meet it.
-    """
+    """Return the (n,) ``ErrorType`` by the first rule in ``flow`` whose conditions, masks by name, all hold; or -1."""
     size = len(next(iter(facts.values())))
     types = np.full(size, NO_PART, np.int8)
     for names, label in reversed(flow):
@@ -143,17 +120,11 @@ def decide(facts: Mapping[str, Mask], flow: Flow) -> NDArray[np.int8]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assigned:
-    """Error types and matched ground truths, before any fix, of p predictions in a scope with t ground truths.
+    """Error types and matched ground truths, before any fix, of p predictions in a scope with t ground truths."""
 
-    Attributes:
-        types: (p,) ``ErrorType`` of each prediction.
-        target: (p,) ground truth that a true positive or a duplicate matches; -1 for other types.
-        found_by: (t,) true positive of each ground truth, or -1.
-    """
-
-    types: NDArray[np.int8]
-    target: Indices
-    found_by: Indices
+    types: NDArray[np.int8]  # (p,) ``ErrorType`` of each prediction
+    target: Indices  # (p,) ground truth that a true positive or a duplicate matches; -1 for other types
+    found_by: Indices  # (t,) true positive of each ground truth, or -1
 
 
 def assign_types(scope: Scope, overlaps: Overlaps, flow: Flow = FLOW) -> Assigned:
@@ -167,24 +138,19 @@ def assign_types(scope: Scope, overlaps: Overlaps, flow: Flow = FLOW) -> Assigne
     prediction, truth, pair_iou = overlaps.prediction[same], overlaps.truth[same], overlaps.iou(same)
     best = argmax_per_run(prediction, pair_iou)
     target = scatter(truth[best], prediction[best], len(scope.prediction))
-    in_pair = np.zeros(len(target), bool)
-    in_pair[overlaps.prediction[overlaps.pair]] = True
     boxes = {"human": overlaps.human_correct, "object": overlaps.object_correct}
-    return _assigned(scope, target, flow, pair=in_pair, **boxes)
+    return _assigned(scope, target, flow, pair=mask_of(overlaps.prediction[overlaps.pair], len(target)), **boxes)
 
 
 def _assigned(scope: Scope, target: Indices, flow: Flow, **facts: Mask) -> Assigned:
     """Return types and true positives; ``target`` is the (p,) matched truth or -1, ``facts`` as in :func:`decide`."""
     matched = np.flatnonzero(target >= 0)
     found_by = scope.best_of(matched, target[matched])
-    first = np.zeros(len(target), bool)
-    first[found_by[found_by >= 0]] = True
+    first = mask_of(found_by[found_by >= 0], len(target))
     return Assigned(decide({"triplet": target >= 0, "first": first, **facts}, flow), target, found_by)
 
 
 # Error types as the toolbox assigns them on V-COCO: by the annotated person that overlaps most with a prediction.
-
-_PAIRS_AT_ONCE = 1 << 18
 
 
 def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assigned:
@@ -199,7 +165,11 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
     table = scope.task.predictions
     human, object_ = table.human_boxes[scope.prediction], table.object_boxes[scope.prediction]
     boxes = roles.boxes.astype(np.float64)
-    person, of_person = _nearest(human, scope.image, boxes[roles.person], roles.offsets, rule)
+
+    def nearest(predicted: Floats, targets: Floats, offsets: Indices) -> tuple[Indices, Floats]:
+        return nearest_boxes(predicted, scope.image, targets, offsets, lambda a, b: iou(a, b, rule.overlap))
+
+    person, of_person = nearest(human, boxes[roles.person], roles.offsets)
     drawn = roles.role[person, scope.hoi]
     drawn[person < 0] = -1
     of_role = np.where(drawn >= 0, iou(object_, boxes[drawn], rule.overlap), no_boxes(object_))
@@ -207,40 +177,19 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
     row = np.full(roles.role.shape, NO_PART, np.int64)
     row[performs(roles, scope.task.truth.benchmark.actions)] = np.arange(len(scope.truth))
     target = np.where(right_human & right_role, row[person, scope.hoi], NO_PART)
-
-    def on_any(predicted: Floats) -> Mask:
-        return rule.is_reached(_nearest(predicted, scope.image, boxes, roles.box_offsets, rule)[1])
-
-    on_any_box = {"human_on_any": on_any(human), "role_on_any": on_any(object_)}
-    return _assigned(scope, target, ROLE_FLOW, human=right_human, role=right_role, **on_any_box)
+    sides = {"human_on_any": human, "role_on_any": object_}
+    on_any = {name: rule.is_reached(nearest(side, boxes, roles.box_offsets)[1]) for name, side in sides.items()}
+    return _assigned(scope, target, ROLE_FLOW, human=right_human, role=right_role, **on_any)
 
 
 def performs(roles: RoleTruth, actions: Actions) -> Mask:
-    """Return the (p, R) mask of whether each of p persons performs the action of each of R (action, role) entries.
-
-    The person need not have a box in the role.
-    """
+    """Return (p, R) whether each of p persons performs the action of each (action, role) entry, with or without box."""
     return np.asarray(roles.labels[:, [action for action, _ in actions.entries]] == 1)
-
-
-def _nearest(
-    boxes: Floats, image: Ints, targets: Floats, offsets: Indices, rule: OverlapRule
-) -> tuple[Indices, Floats]:
-    # (n,) index of the first box in ``targets`` with the largest IoU in the same image, and the IoU.
-    nearest, best = np.full(len(boxes), -1, np.int64), np.zeros(len(boxes))
-    first, count = offsets[image], np.diff(offsets)[image]
-    for start, stop in blocks(count, _PAIRS_AT_ONCE):
-        one, other = expand(first[start:stop], count[start:stop])
-        overlap = iou(boxes[start + one], targets[other], rule.overlap)
-        chosen = argmax_per_run(one, overlap)
-        nearest[start + one[chosen]], best[start + one[chosen]] = other[chosen], overlap[chosen]
-    return nearest, best
 
 
 # Error types, each with a name, a description and an oracle that fixes all errors of the type (as in TIDE).
 
-Fixes = tuple[Indices, Indices]
-"""(f,) predictions, and (f,) ground truth of each prediction after the fix."""
+Fixes = tuple[Indices, Indices]  # (f,) predictions, and (f,) ground truth of each prediction after the fix
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,17 +197,12 @@ class State:
     """State of p predictions and t ground truths after some fixes.
 
     A fixed prediction has the class and the boxes of its ground truth.
-
-    Attributes:
-        kept: (p,) mask of the predictions that have not been removed.
-        found_by: (t,) true positive of each ground truth, original or fixed, or -1.
-        counted: (t,) mask of the ground truths that have not been removed.
-        fixes: arrays (predictions, targets) per oracle applied so far, including fixes that gave no new true positive.
     """
 
-    kept: Mask
-    found_by: Indices
-    counted: Mask
+    kept: Mask  # (p,) mask of the predictions that have not been removed
+    found_by: Indices  # (t,) true positive of each ground truth, original or fixed, or -1
+    counted: Mask  # (t,) mask of the ground truths that have not been removed
+    # arrays (predictions, targets) per oracle applied so far, including fixes that gave no new true positive
     fixes: tuple[Fixes, ...] = ()
 
     @property
@@ -278,14 +222,10 @@ FixTargets = Callable[[State, ErrorType], Fixes]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Errors:
-    """Input of the oracles: predictions of a scope, their error types, and the function that chooses fix targets.
-
-    Attributes:
-        types: (p,) ``ErrorType`` of each prediction before any fix.
-    """
+    """Input of the oracles: predictions of a scope, their error types, and the function that chooses fix targets."""
 
     scope: Scope
-    types: NDArray[np.int8]
+    types: NDArray[np.int8]  # (p,) ``ErrorType`` of each prediction before any fix
     targets: FixTargets
 
 
@@ -332,9 +272,7 @@ def _oracle(type_: ErrorType) -> Fix:
 
 
 def _remove_all_errors(state: State, _: Errors) -> State:
-    kept = np.zeros_like(state.kept)
-    kept[state.true_positives] = True
-    return replace(state, kept=kept)
+    return replace(state, kept=mask_of(state.true_positives, len(state.kept)))
 
 
 def _drop_unfound(state: State, _: Errors) -> State:
@@ -355,8 +293,7 @@ TYPES = tuple(
 """Error types of predictions, in the order of IJCV paper 3.2.1 and 3.2.2, and of the progression."""
 MISSED_GT = Error("missed_gt", "missed GT", "ground truth that no prediction refers to", _drop_unfound)
 """Missed ground truth, the last step of the progression (IJCV paper 3.2.3)."""
-ERRORS = (*TYPES, MISSED_GT)
-"""The seven error types in the order of the papers."""
+ERRORS = (*TYPES, MISSED_GT)  # the seven error types in the order of the papers
 GROUPS = (
     Error("false_positive", "false positives", "all predictions except true positives", _remove_all_errors),
     Error("false_negative", "false negatives", "all ground truth without a true positive", _drop_unfound),

@@ -18,13 +18,15 @@ from shoe.core.arrays import (
     expand,
     first_of_each,
     index_in_group,
+    mask_of,
     numbers_at,
     random_numbers,
     runs,
+    scatter,
     stable_order,
 )
 from shoe.diagnosis.error_types import ERRORS, FIXABLE, MISSED_GT, ErrorType, Fixes, FixTargets, State
-from shoe.diagnosis.scope import Overlaps, Scope, near_in_image, scatter
+from shoe.diagnosis.scope import Overlaps, Scope, near_in_image
 from shoe.scoring.average_precision import FixedRanking
 from shoe.scoring.entries import Means
 from shoe.scoring.matching.assignment import assign
@@ -55,16 +57,12 @@ def possible_targets(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8]) 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TruePairs:
-    """Ground truths grouped by human-object pair, whose boxes annotators draw anew for each verb (protocols.md 8.7).
+    """Ground truths grouped by human-object pair, whose boxes annotators draw anew for each verb (protocols.md 8.7)."""
 
-    Attributes:
-        first, count: (t,) start and length, in ``truth``, of each ground truth's list of ground truths in its pair.
-        truth: concatenation of these t lists. The list of a ground truth includes the ground truth itself.
-    """
-
+    # first, count: (t,) start and length, in ``truth``, of each ground truth's list of ground truths in its pair
     first: Indices
     count: Indices
-    truth: Indices
+    truth: Indices  # concatenation of these t lists. The list of a ground truth includes the ground truth itself.
 
     @classmethod
     def from_scope(cls, scope: Scope, strict: StrictOptions) -> Self:
@@ -89,11 +87,10 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
     box and association errors prefer targets with the predicted verb. "Each pair is fixed only once" (IJCV paper
     3.2.1): association errors skip human-object pairs that already have a target, from this or an earlier oracle.
 
-    Args:
-        lists: possible targets per error type, from :func:`possible_targets`.
-        seed: random seed; an error draws its target by a number that depends only on seed and row of the prediction.
-            If None, the error chooses a ground truth without a true positive, or else the one whose true positive has
-            the lowest score; in case of ties, the first in the file.
+    ``lists`` are the possible targets per error type (:func:`possible_targets`). An error draws its target by a number
+    that depends only on ``seed`` and the row of the prediction. If ``seed`` is None, it chooses a ground truth without
+    a true positive, or else the ground truth whose true positive has the lowest score; in case of ties, the first in
+    the file.
     """
     in_turn = {
         type_: list(ranks_by_image(scope, prediction))
@@ -217,22 +214,14 @@ Smaller positions are better. Ground truths are sorted by class."""
 
 @dataclass(frozen=True, eq=False)
 class OverSeeds:
-    """Mean AP after oracles for s seeds, from the t ground truths and p predictions in the scope of one analysis.
+    """Mean AP after oracles for s seeds, from the t ground truths and p predictions in the scope of one analysis."""
 
-    Attributes:
-        scope: scope of an analysis that averages over all classes and uses all-point interpolation.
-        lists: possible fix targets per error type.
-        types: (p,) ``ErrorType`` of each prediction.
-        found_by: (t,) true positive of each ground truth before any fix, or -1.
-        ranking: ranked lists of the predictions of all classes.
-    """
-
-    scope: Scope
-    lists: dict[ErrorType, Fixes]
+    scope: Scope  # scope of an analysis that averages over all classes and uses all-point interpolation
+    lists: dict[ErrorType, Fixes]  # possible fix targets per error type
     pairs: TruePairs
-    types: NDArray[np.int8]
-    found_by: Indices
-    ranking: FixedRanking
+    types: NDArray[np.int8]  # (p,) ``ErrorType`` of each prediction
+    found_by: Indices  # (t,) true positive of each ground truth before any fix, or -1
+    ranking: FixedRanking  # ranked lists of the predictions of all classes
     seeds: range
 
     @cached_property
@@ -324,13 +313,12 @@ class OverSeeds:
     def _after_boxes(self) -> Found:
         """True positives after association errors are fixed, excluding pairs that have a target of a box error."""
         _, candidates = self.lists[ErrorType.ASSOCIATION]
-        wanted = np.zeros(len(self.found_by), bool)
-        wanted[self.pairs.in_same_pairs(distinct(candidates))] = True
+        wanted = mask_of(self.pairs.in_same_pairs(distinct(candidates)), len(self.found_by))
         aimed = np.zeros(self._before.shape, bool)
         for type_ in BOXES:
             prediction, truth = self.lists[type_]
-            (start, size), certain = runs(prediction), np.zeros(len(self.found_by), bool)
-            certain[truth[start[size == 1]]] = True
+            start, size = runs(prediction)
+            certain = mask_of(truth[start[size == 1]], len(self.found_by))
             aimed |= certain
             seed, cell = self._hits(type_, (wanted & ~certain)[truth])
             aimed[seed, truth[cell]] = True

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks.checks import triplet_name
 from shoe.benchmarks.protocols import DIAG
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, Mask, as_bits, first_equal, first_of_each, index_in_group
+from shoe.core.arrays import Floats, Indices, Mask, as_bits, first_equal, first_of_each, index_in_group, scatter
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import InputError, unknown_name
 from shoe.core.interactions import Interactions
@@ -84,21 +84,14 @@ class PairFigures(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, eq=False)
 class Localised:
-    """Predicted pairs, matched with the t triplets of the ground truth.
-
-    Attributes:
-        no_interaction: ``exclude`` or ``keep``, for ground-truth pairs whose only class is no_interaction.
-        scope: predicted pairs on images with ground truth, and the triplets of the ground truth.
-        overlaps: predicted pairs and triplets of the ground truth that match in at least one box.
-        classes: (K,) mask of the classes whose ground-truth pairs are counted, such as the rare classes alone.
-    """
+    """Predicted pairs, matched with the t triplets of the ground truth."""
 
     pairs: Pairs
     rules: PairRules
-    no_interaction: str
-    scope: Scope
-    overlaps: Overlaps
-    classes: Mask
+    no_interaction: str  # ``exclude`` or ``keep``, for ground-truth pairs whose only class is no_interaction
+    scope: Scope  # predicted pairs on images with ground truth, and the triplets of the ground truth
+    overlaps: Overlaps  # predicted pairs and triplets of the ground truth that match in at least one box
+    classes: Mask  # (K,) mask of the classes whose ground-truth pairs are counted, such as the rare classes alone
 
     @cached_property
     def distinct(self) -> tuple[Mask, Mask, Mask]:
@@ -110,12 +103,17 @@ class Localised:
         counted = self.classes[scope.truth_hoi] & ~no_boxes(table.object_boxes[scope.truth])
         image, label, boxes = scope.truth_image[counted], scope.truth_object[counted], Boxes(table, DIAG.coordinates)
         humans, objects = (side(scope.truth[counted]) for side in (boxes.human, boxes.object))
-        alone = _first_of_equal if self.rules.pairs == "index" else _first_of_overlapping
-        true_pairs, true_humans, true_objects = np.zeros((3, len(counted)), bool)
-        true_pairs[counted] = alone(image, label, humans, objects)
-        true_humans[counted] = alone(image, np.zeros_like(label), humans)
-        true_objects[counted] = alone(image, label, objects)
-        return true_pairs, true_humans, true_objects
+
+        def first(label: NDArray[np.integer], *boxes: Floats) -> Mask:
+            found = np.zeros(len(counted), bool)
+            if self.rules.pairs == "index":
+                found[counted] = first_equal(as_bits(image, label, *boxes)) == np.arange(len(image))
+            else:  # boxes do not all overlap those of an earlier triplet in the mask
+                near = near_in_image(image, label, boxes, DIAG.rule)
+                found[counted] = greedily_kept(*near, index_in_group(np.bincount(image)))
+            return found
+
+        return first(label, humans, objects), first(np.zeros_like(label), humans), first(label, objects)
 
 
 def localise(
@@ -133,8 +131,8 @@ def localise(
     """
     origin = None
     if triplets is not None and pairs.of_triplet is not None:
-        first = np.empty(len(pairs.table), np.int64)
-        first[pairs.of_triplet[::-1]] = np.arange(len(triplets.predictions))[::-1]  # what is written last stays
+        rows = np.arange(len(triplets.predictions))[::-1]
+        first = scatter(rows, pairs.of_triplet[rows], len(pairs.table))  # what is written last stays
         origin = Origin(triplets, first, np.arange(len(truth.interactions)), DIAG.coordinates)
     task = Task(pairs.table, truth, origin)
     task.check_images()
@@ -160,7 +158,7 @@ def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigu
     np.minimum.at(first, truth, index[prediction])
     found = first[first < nowhere]
     firsts = int(first_of_each(np.sort(found)).sum())
-    own = _largest_one_to_one(truth, prediction)
+    own = _largest_one_to_one(truth, prediction) if len(truth) else 0
     right = {"first-match": firsts, "one-to-one": own, "gt-count": len(found)}[localised.rules.precision]
     images = int(first_of_each(scope.truth_image).sum())
     truths, predictions = int(true_pairs.sum()), int(left.sum())
@@ -177,47 +175,12 @@ def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigu
     )
 
 
-def _first_of_equal(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
-    """Return the (t,) mask of the first triplet with each combination of image, label and (exactly equal) boxes."""
-    columns = [*as_bits(image), *as_bits(label), *(bits for each in boxes for bits in as_bits(each))]
-    return np.asarray(first_equal(columns) == np.arange(len(image)))
-
-
-def _first_of_overlapping(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
-    """Return the (t,) mask of triplets whose boxes do not all overlap those of an earlier triplet in the mask."""
-    return greedily_kept(*near_in_image(image, label, boxes, DIAG.rule), index_in_group(np.bincount(image)))
-
-
 def _largest_one_to_one(truth: Indices, prediction: Indices) -> int:
-    """Return the size of the largest one-to-one matching, given the (m,) truth and prediction of each possible match.
+    """Return the size of the largest one-to-one matching among m possible matches of a truth and a prediction."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    Augmenting paths are searched here, because importing scipy takes longer.
-    """
-    candidates: dict[int, list[int]] = {}
-    for asking, wanted in zip(truth.tolist(), prediction.tolist(), strict=True):
-        candidates.setdefault(asking, []).append(wanted)
-    holder: dict[int, int] = {}
-    held: dict[int, int] = {}
-    hopeless: set[int] = set()  # predictions whose holders cannot have another one
-    for first in candidates:
-        reached: dict[int, int] = {}
-        queue, free = [first], None
-        for asking in queue:
-            for wanted in candidates[asking]:
-                if wanted not in reached and wanted not in hopeless:
-                    reached[wanted] = asking
-                    if wanted not in holder:
-                        free = wanted
-                        break
-                    queue.append(holder[wanted])
-            if free is not None:
-                break
-        else:
-            hopeless.update(reached)
-        while free is not None:
-            asking = reached[free]
-            holder[free], held[asking], free = asking, free, held.get(asking)
-    return len(held)
+    return int((maximum_bipartite_matching(csr_array((np.ones(len(truth), bool), (truth, prediction)))) >= 0).sum())
 
 
 def _share_found(found: Indices, counted: Mask) -> float | None:
@@ -228,10 +191,8 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-# Curves of pair localisation and mAP when pairs are removed by overlap or by score.
-#
-# The papers test in this way whether pairs are the bottleneck (IJCV paper 5.3, Tables 3 and 4; first version, Tables 5
-# and 6), with one threshold per table, which they do not report. Boxes are compared only once for a whole curve.
+# Curves of pair localisation and mAP if pairs are removed by overlap or by score (IJCV paper 5.3, Tables 3 and 4; first
+# version, Tables 5 and 6). The papers use one threshold per table, which they do not report.
 
 NMS_THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 """Maximum overlaps of a pair with a better-scored pair; at 1, no pair is removed."""
@@ -303,23 +264,23 @@ def score_sweep(
     """
     pairs = localised.pairs
     if pairs.triplets is not None:
-        return _sweep("score", localised, thresholds, analysis, lambda table: _from(table.score))
+        return _sweep("score", localised, thresholds, analysis, lambda table: _at_least(table.score))
 
     def of_detection(table: Interactions) -> Callable[[float], Mask]:
         if table is pairs.table or analysis is None:
-            return _from(table.score)
+            return _at_least(table.score)
         rows, pair = analysis.scope.prediction, find_pairs(pairs, table)
         lost = rows[pair[rows] < 0]
         if len(lost):
             record = triplet_name((table.images, table.image.astype(np.int64)), int(lost[0]))
             found, expected = "no pair with exactly the same boxes and object", "the pairs of all triplets"
             raise InputError("pairs", record=record, found=found, expected=expected)
-        return _from(np.append(pairs.table.score, np.nan)[pair])
+        return _at_least(np.append(pairs.table.score, np.nan)[pair])
 
     return _sweep("detection", localised, thresholds, analysis, of_detection)
 
 
-def _from(score: Floats) -> Callable[[float], Mask]:
+def _at_least(score: Floats) -> Callable[[float], Mask]:
     return lambda threshold: score >= threshold
 
 
@@ -338,10 +299,9 @@ def _sweep(
     means_of = None if analysis is None else _means_by_mask(analysis)
     points = []
     for threshold in thresholds:
-        rows = np.flatnonzero(mask := kept(threshold))
-        first = np.full(len(pairs.table), -1, np.int64)  # row that is left of each pair, -1 if none is
+        rows = np.flatnonzero(mask := kept(threshold))[::-1]
         of_row = rows if pairs.of_triplet is None else pairs.of_triplet[rows]
-        first[of_row[::-1]] = rows[::-1]  # what is written last stays
+        first = scatter(rows, of_row, len(pairs.table))  # first row left of each pair: what is written last stays
         found = asdict(pair_figures(localised, first))
         if means_of is not None:
             found |= means_of(mask if kept_triplets is kept else kept_triplets(threshold))._asdict()

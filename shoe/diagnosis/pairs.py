@@ -13,7 +13,7 @@ from shoe.benchmarks.protocols import DIAG
 from shoe.benchmarks.scoring_options import Interpolation, Ties, changed
 from shoe.benchmarks.signature import Signature, sign
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.arrays import Floats, Indices, Ints, Mask, mask_of
 from shoe.core.errors import InputError, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.error_gains import ErrorAnalysis
@@ -26,12 +26,8 @@ from shoe.scoring.average_precision import average_precision
 from shoe.scoring.entries import AveragingRule, Entries, mean_over
 from shoe.scoring.score import coordinate_names
 
-# Interaction classification without detection: which pairs have no interaction, and which verbs the other pairs have
-# (IJCV paper 4.2).
-#
-# Both metrics need interaction scores that do not include detection scores. These are ``verb_scores`` or
-# ``hoi_score_inter`` in a file of pairs (``shoe.predictions.pair_predictions``), and ``action_score`` in triplets. Most
-# files have no such scores.
+# Both metrics of interaction classification need interaction scores that do not include detection scores. These are
+# ``verb_scores`` or ``hoi_score_inter`` in a file of pairs, and ``action_score`` in triplets.
 
 _CAPPED_GRID = np.arange(110) * 0.01
 """Recall thresholds of the toolbox, 0 to 1.09. No recall reaches the nine thresholds above 1."""
@@ -51,37 +47,28 @@ PAIRS_NEED = {
 
 @dataclass(frozen=True, slots=True)
 class NegativeAp:
-    """Average precision (AP) of the detection of negative pairs: predicted pairs that match no ground-truth pair.
+    """Average precision (AP) of the detection of negative pairs: predicted pairs that match no ground-truth pair."""
 
-    Attributes:
-        all_points: area under the envelope of the precision-recall curve; it and ``diag`` are None without negatives.
-        diag: AP as in the toolbox, whose recall grid ends above 1, so that AP is at most 101/110 (protocols.md 8.8).
-        pairs, negatives: number of predicted pairs, and of negative pairs among them.
-    """
-
+    # area under the envelope of the precision-recall curve; it and ``diag`` are None without negatives
     all_points: float | None
+    # AP as in the toolbox, whose recall grid ends above 1, so that AP is at most 101/110 (protocols.md 8.8)
     diag: float | None
+    # pairs, negatives: number of predicted pairs, and of negative pairs among them
     pairs: int
     negatives: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InteractionMap:
-    """Average precision (AP) of classifying the verbs (V in the dataset) of predictions that match a ground-truth pair.
+    """Average precision (AP) of classifying the V verbs of predictions that match a ground-truth pair."""
 
-    Attributes:
-        map: mean AP over verbs; None if the mean contains no verb.
-        map_rare, map_non_rare: mean AP over rare and over non-rare HOI classes (not verbs), with one ranking per class
-            (first version, Table 4; the toolbox has no such metric).
-        ap: (V,) AP of each verb; NaN for verbs that are not in the mean.
-        truths: (V,) number of ground truths per verb, without those that :func:`interaction_map` excludes.
-    """
-
-    map: float | None
+    map: float | None  # mean AP over verbs; None if the mean contains no verb
+    # map_rare, map_non_rare: mean AP over rare and over non-rare HOI classes (not verbs), with one ranking per class
+    # (first version, Table 4; the toolbox has no such metric)
     map_rare: float | None
     map_non_rare: float | None
-    ap: Floats
-    truths: Indices
+    ap: Floats  # (V,) AP of each verb; NaN for verbs that are not in the mean
+    truths: Indices  # (V,) number of ground truths per verb, without those that :func:`interaction_map` excludes
 
 
 def negative_ap(localised: Localised) -> NegativeAp:
@@ -115,9 +102,7 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
     decide which predictions are true positives, and rank predictions with equal interaction scores. The variant of the
     analysis determines the interpolation, and whether a verb without a true positive counts.
 
-    Args:
-        analysis: error analysis of n predictions.
-        scores: (n,) interaction score of each prediction; NaN is allowed for excluded predictions.
+    ``scores`` are the (n,) interaction scores of the predictions; NaN is allowed for excluded predictions.
 
     Raises InputError if the number of scores is not n, or if a prediction that counts has the score NaN.
     """
@@ -126,8 +111,7 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
         found, expected = f"{len(scores):,} values", f"{len(task.predictions):,}, one per triplet"
         raise InputError("interaction scores", found=found, expected=expected)
     classes, overlaps = task.truth.classes, analysis.overlaps
-    counted = np.zeros(len(scope.truth), bool)
-    counted[overlaps.truth[overlaps.pair]] = True
+    counted = mask_of(overlaps.truth[overlaps.pair], len(scope.truth))
     if analysis.variant.name == "released":
         counted |= (np.bincount(scope.image, minlength=scope.images) == 0)[scope.truth_image]
     verbs, types = np.bincount(scope.truth_verb[counted], minlength=len(classes.verbs)), analysis.assigned.types
@@ -228,14 +212,10 @@ class PairResults:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PairDiagnosis(PairResults):
-    """Diagnosis of a file of human-object pairs, without verbs and thus without triplets.
-
-    Attributes:
-        facts: entries of :attr:`signature` that state how the pairs were read.
-    """
+    """Diagnosis of a file of human-object pairs, without verbs and thus without triplets."""
 
     localised: Localised
-    facts: dict[str, str]
+    facts: dict[str, str]  # entries of :attr:`signature` that state how the pairs were read
     interaction_map: ClassVar[None] = None
     semantic: ClassVar[None] = None
     warnings: ClassVar[tuple[str, ...]] = ()

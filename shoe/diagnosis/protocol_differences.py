@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks.base import ImageLabel
 from shoe.benchmarks.scoring_options import STRICT_PREFIX, Interpolation, StrictOptions, settings
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, Ints, Mask, first_of_each, index_in_group
+from shoe.core.arrays import Floats, Indices, Ints, Mask, first_of_each, index_in_group, mask_of
 from shoe.core.boxes import CommonCoordinates, Overlap, OverlapRule
 from shoe.core.documents import Count, Document, Fraction, Gain, GainFields, MeanFields, as_base_class
 from shoe.core.interactions import Interactions
@@ -155,8 +155,7 @@ def false_positives(task: Task, protocols: Sequence[StrictOptions]) -> dict[str,
         unknown, perhaps = false & (label == ImageLabel.UNKNOWN), false & (label == ImageLabel.PERHAPS)
         order = np.lexsort((-entries.score, entries.category))
         place = index_in_group(np.bincount(entries.category))
-        top = np.zeros(len(label), bool)
-        top[order[place < entries.truths[entries.category[order]]]] = True
+        top = mask_of(order[place < entries.truths[entries.category[order]]], len(label))
         found[options.protocol] = FalsePositives(
             _verdicts(label, false),
             _verdicts(label, false & top),
@@ -172,12 +171,9 @@ def _verdicts(label: NDArray[np.int8], rows: Mask) -> Verdicts:
     return Verdicts(*(int((label[rows] == verdict).sum()) for verdict in verdicts))
 
 
-# Why two exact-label protocols give different scores: rules are switched one by one from the first to the second
-# protocol.
-#
-# The effect of a rule depends on the rules switched before it. The share of a rule is its mean effect over all orders
-# of switching, the Shapley value (Shapley 1953). This is the only attribution whose shares sum to the difference, that
-# gives no share to a rule without effect, and equal shares to rules with equal effects.
+# Rules are switched one by one from the first to the second protocol. The effect of a rule depends on the rules that
+# were switched before. The share of a rule is its mean effect over all orders, the Shapley value (Shapley 1953): the
+# only shares that sum to the difference, are 0 for a rule without effect, and equal for rules with equal effects.
 
 _SAME = 5e-13  # tolerance for AP differences that come only from the order of floating-point sums
 Watch = Callable[[Sequence[StrictOptions]], Iterable[StrictOptions]]

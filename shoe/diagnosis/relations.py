@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.documents import Document, Fraction
-from shoe.core.interactions import Interactions
 from shoe.lexicon.resolve import ObjectWords, resolve
 from shoe.lexicon.senses import Part, with_ancestors
 from shoe.lexicon.store import ids_of, lexicon, names_of, per_lexicon
@@ -25,8 +24,7 @@ from shoe.similarity.table import Basis, SimilarityTable
 
 Senses = NDArray[np.int32]
 
-SIMILAR_FROM = 0.5
-"""Minimum similarity of the relation SIMILAR: half of the scale, which raters call "partly similar"."""
+SIMILAR_FROM = 0.5  # minimum similarity of the relation SIMILAR: half of the scale, which raters call "partly similar"
 
 _OPPOSITES = Path(__file__).parent / "data" / "antonyms.tsv"
 _SENSES = 1 << 32
@@ -80,33 +78,17 @@ class WordPair(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictedWords:
-    """Relation of each of W predicted verbs (or objects) to each of the C distinct verbs (or objects) of K classes.
+    """Relation of each of W predicted verbs (or objects) to each of the C distinct verbs (or objects) of K classes."""
 
-    Attributes:
-        part: "verb" or "object".
-        labels, synsets: C words of the classes, and their WordNet senses; "" for no_interaction.
-        row: (K,) index in ``labels`` of the verb (or object) of each class.
-        words: W predicted words.
-        table: similarities of the predicted words to the classes.
-        relation: (C, W) int8 ``Relation`` of each predicted word to each word of a class.
-        sense: (C, W) sense of the predicted word to which the relation applies, or -1 if no sense was looked up.
-    """
-
-    part: Part
+    part: Part  # "verb" or "object"
+    # labels, synsets: C words of the classes, and their WordNet senses; "" for no_interaction
     labels: tuple[str, ...]
     synsets: tuple[str, ...]
-    row: Indices
-    words: tuple[str, ...]
-    table: SimilarityTable
-    relation: NDArray[np.int8]
-    sense: Senses
-
-    def word_index(self, table: Interactions) -> Ints:
-        """Return the column ``verb`` (or ``object``) of a table: the (n,) index in ``words`` of each triplet's word.
-
-        The vocabulary of ``table`` must begin with ``words``; indices of further words are ``len(words)`` or more.
-        """
-        return table.verb if self.part == "verb" else table.object
+    row: Indices  # (K,) index in ``labels`` of the verb (or object) of each class
+    words: tuple[str, ...]  # W predicted words
+    table: SimilarityTable  # similarities of the predicted words to the classes
+    relation: NDArray[np.int8]  # (C, W) int8 ``Relation`` of each predicted word to each word of a class
+    sense: Senses  # (C, W) sense of the predicted word to which the relation applies, or -1 if no sense was looked up
 
     def pair(self, row: int, word: int) -> WordPair:
         """Return the predicted word ``words[word]`` with its similarity and relation to ``labels[row]``."""
@@ -149,13 +131,9 @@ def word_relations(
     A predicted word has the sense with the highest similarity to the class, even if this similarity is 0. A word
     without any rated sense has the first relation in ``Relation`` that holds for one of its senses.
 
-    Args:
-        table: (C, W) similarities of the words, with the rated senses.
-        class_synsets: C names of the senses of the classes; "" for no_interaction.
-        object_words: rule for the senses of object phrases with which ``table`` was computed.
-
-    Returns:
-        (C, W) int8 ``Relation``, and (C, W) sense to which the relation applies, or -1 if none was looked up.
+    ``table`` are the (C, W) similarities of the words, with the rated senses, under the rule ``object_words`` for
+    object phrases; ``class_synsets`` are the C senses of the classes, "" for no_interaction. Return the (C, W) int8
+    ``Relation``, and the (C, W) sense to which it applies, or -1 if none was looked up.
     """
     candidates = [resolve(word, part, object_words).candidates for word in words]
     counts = np.array([len(senses) for senses in candidates], np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import NO_INTERACTION
-from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, descending_order, expand, index_in_group
+from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, descending_order, expand, mask_of, scatter
 from shoe.core.boxes import CommonCoordinates, OverlapRule, iou
 from shoe.scoring.matching.task import Boxes, Overlaps as Compared, Task
 
@@ -23,22 +23,18 @@ class Scope:
 
     Everywhere in this package, "a truth" is an index 0 to t - 1, and "a prediction" an index 0 to p - 1, into these
     arrays. ``truth`` and ``prediction`` contain the rows of the tables at these indices.
-
-    Attributes:
-        truth: (t,) rows of the ground truth, ascending.
-        prediction: (p,) rows of the predictions.
-        truth_image, truth_verb, truth_object, truth_hoi: (t,) image and labels of each truth.
-        image, verb, object, hoi: (p,) image and labels of each prediction. ``verb`` and ``object`` are -1 for a word
-            that is no label, and ``hoi`` is -1 if the labels form no class.
     """
 
     task: Task
-    truth: Indices
-    prediction: Indices
+    truth: Indices  # (t,) rows of the ground truth, ascending
+    prediction: Indices  # (p,) rows of the predictions
+    # truth_image, truth_verb, truth_object, truth_hoi: (t,) image and labels of each truth
     truth_image: Indices
     truth_verb: Ints
     truth_object: Ints
     truth_hoi: Ints
+    # image, verb, object, hoi: (p,) image and labels of each prediction. ``verb`` and ``object`` are -1 for a word that
+    # is no label, and ``hoi`` is -1 if the labels form no class.
     image: Ints
     verb: Ints
     object: Ints
@@ -109,28 +105,20 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlaps:
-    """c pairs of a prediction and a truth of one image that match in a box or both, sorted by prediction, then truth.
+    """c pairs of a prediction and a truth in an image that match in a box or both, sorted by prediction, then truth."""
 
-    Attributes:
-        prediction, truth: (c,) indices of the prediction and the truth in the scope.
-        human: (c,) whether the human boxes overlap enough.
-        object: (c,) whether the object boxes overlap enough and have equal labels.
-        pair: (c,) whether ``human`` and ``object`` both hold.
-        human_correct, object_correct: (p,) whether the human (object) box of each prediction overlaps enough with *any*
-            box of the image that has its label. A human box and an object box with the label "person" may match, too.
-        compared: all compared pairs of the task, with their IoUs.
-        row: (c,) index in ``compared`` of each pair.
-    """
-
+    # prediction, truth: (c,) indices of the prediction and the truth in the scope
     prediction: Indices
     truth: Indices
-    human: Mask
-    object: Mask
-    pair: Mask
+    human: Mask  # (c,) whether the human boxes overlap enough
+    object: Mask  # (c,) whether the object boxes overlap enough and have equal labels
+    pair: Mask  # (c,) whether ``human`` and ``object`` both hold
+    # human_correct, object_correct: (p,) whether the human (object) box of each prediction overlaps enough with *any*
+    # box of the image that has its label. A human box and an object box with the label "person" may match, too.
     human_correct: Mask
     object_correct: Mask
-    compared: Compared
-    row: Indices
+    compared: Compared  # all compared pairs of the task, with their IoUs
+    row: Indices  # (c,) index in ``compared`` of each pair
 
     def iou(self, chosen: Indices) -> Floats:
         """Return the pair IoU (smaller of human IoU and object IoU) of the pairs with the given indices."""
@@ -151,21 +139,15 @@ def overlaps(scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule) ->
     order = np.argsort(prediction, kind="stable")
     row, prediction = row[order], prediction[order]
     truth, human, object_ = index_of_truth[compared.truth[row]], human[row], object_[row]
-    correct = _correct(scope, coordinates, rule, prediction[np.flatnonzero(human)], prediction[np.flatnonzero(object_)])
+    with_human, with_object = (mask_of(prediction[side], len(scope.prediction)) for side in (human, object_))
+    correct = _correct(scope, coordinates, rule, with_human, with_object)
     return Overlaps(prediction, truth, human, object_, human & object_, *correct, compared, row)
 
 
 def _correct(
-    scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule, with_human: Indices, with_object: Indices
+    scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule, human_correct: Mask, object_correct: Mask
 ) -> tuple[Mask, Mask]:
-    """Return ``human_correct`` and ``object_correct`` of :class:`Overlaps`.
-
-    ``with_human`` and ``with_object`` are the predictions whose human (object) box matches a human (object) box.
-    Matches of human boxes with object boxes labelled "person" are added.
-    """
-    human_correct, object_correct = np.zeros((2, len(scope.prediction)), bool)
-    human_correct[with_human] = True
-    object_correct[with_object] = True
+    """Return ``human_correct`` and ``object_correct`` of :class:`Overlaps`, given the same without "person" objects."""
     names = scope.task.truth.classes.objects
     if _PERSON not in names:
         return human_correct, object_correct
@@ -191,13 +173,6 @@ def _pairs(
         yield people[start:end][owner], other
 
 
-def scatter(values: NDArray[np.integer], rows: Indices, size: int) -> Indices:
-    """Return a (size,) array with ``values`` at the indices ``rows``, and -1 elsewhere."""
-    spread = np.full(size, -1, np.int64)
-    spread[rows] = values
-    return spread
-
-
 def near_in_image(
     image: NDArray[np.integer], label: NDArray[np.integer], boxes: Iterable[Floats], rule: OverlapRule
 ) -> tuple[Indices, Indices]:
@@ -205,7 +180,7 @@ def near_in_image(
 
     ``image`` is ascending. ``boxes`` are (n, 4) arrays, such as the human boxes and the object boxes of the n rows.
     """
-    index = index_in_group(np.bincount(image))
+    index = np.arange(len(image)) - np.searchsorted(image, image)
     later, earlier = expand(np.arange(len(index)) - index, index)
     close = np.flatnonzero(label[later] == label[earlier])
     for each in boxes:

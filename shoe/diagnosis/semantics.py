@@ -63,34 +63,22 @@ class Related(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WrongWords:
-    """The m predictions with a wrong verb (or object), and the relations of wrong words to right words.
+    """The m predictions with a wrong verb (or object), and the relations of wrong words to right words."""
 
-    Attributes:
-        part: "verb" or "object".
-        prediction: (m,) rows of the predictions, ascending.
-        truth: (m,) row of the ground truth that contains the right word.
-        relation: (m,) ``Relation`` of predicted and right word, as int8.
-        sense: (m,) sense of the predicted word, or -1 if not looked up.
-        similarity: (m,) similarity of predicted and right word, 0..1.
-        types: number of errors by error type.
-        by_relation: wrong words by name of their relation to the right word, such as "more_general".
-        words: all pairs of right and predicted word, the most frequent first.
-    """
-
-    part: str
-    prediction: Indices
-    truth: Indices
-    relation: NDArray[np.int8]
-    sense: NDArray[np.int32]
-    similarity: Floats
-    types: dict[str, int]
-    by_relation: dict[str, Related]
-    words: tuple[WrongWord, ...]
+    part: str  # "verb" or "object"
+    prediction: Indices  # (m,) rows of the predictions, ascending
+    truth: Indices  # (m,) row of the ground truth that contains the right word
+    relation: NDArray[np.int8]  # (m,) ``Relation`` of predicted and right word, as int8
+    sense: NDArray[np.int32]  # (m,) sense of the predicted word, or -1 if not looked up
+    similarity: Floats  # (m,) similarity of predicted and right word, 0..1
+    types: dict[str, int]  # number of errors by error type
+    by_relation: dict[str, Related]  # wrong words by name of their relation to the right word, such as "more_general"
+    words: tuple[WrongWord, ...]  # all pairs of right and predicted word, the most frequent first
 
 
 def _split(analysis: ErrorAnalysis, pairs: Overlaps, words: PredictedWords) -> WrongWords:
     row = words.row[analysis.task.truth.hoi[pairs.truth]]
-    word = words.word_index(analysis.task.predictions)[pairs.prediction]
+    word = getattr(analysis.task.predictions, words.part)[pairs.prediction]
     similarity, relation = words.table.values[row, word], words.relation[row, word]
     best = argmax_per_run(pairs.prediction, similarity, -relation.astype(np.float64), pairs.iou)
     row, word, relation, similarity = row[best], word[best], relation[best], similarity[best]
@@ -138,18 +126,12 @@ class SemanticDiagnosis:
     Some fixes have no effect on SHOE-mAP. If several predictions have the same meaning as a ground truth, SHOE matches
     the prediction with the highest score, fixed or not. If ground truths have equal boxes and class, their fixed
     predictions are identical, and only one of them counts.
-
-    Attributes:
-        analysis: error analysis with exact labels, which defines the errors.
-        source: similarity map.
-        options: options of the semantic protocol. ``no_interaction`` must be that of the analysis.
-        most: maximum number of confusions (right word, predicted word) listed in the vocabulary gap.
     """
 
-    analysis: ErrorAnalysis
-    source: Similarity
-    options: SemanticOptions
-    most: int = MOST
+    analysis: ErrorAnalysis  # error analysis with exact labels, which defines the errors
+    source: Similarity  # similarity map
+    options: SemanticOptions  # options of the semantic protocol. ``no_interaction`` must be that of the analysis.
+    most: int = MOST  # maximum number of confusions (right word, predicted word) listed in the vocabulary gap
     _known: KnownAps = field(default_factory=dict, init=False, repr=False)
 
     @property

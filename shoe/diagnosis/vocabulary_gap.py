@@ -2,16 +2,11 @@
 
 Strict mAP and SHOE-mAP compare words differently, but also differ in matching, partial credit, false positives,
 interpolation and ties. Therefore SHOE-mAP is computed twice: with similarity 1 for the word of the class and 0 for all
-other words, and with the similarity map. The difference is the gain, which is the sum of three parts:
+other words, and with the similarity map. The difference is the gain, whose parts :class:`VocabularyGap` lists.
 
-- matching: with the map, predictions match other ground truths, while only exact words get credit;
-- false positives: with the map, more unmatched predictions resemble a class, and count as false positives of the class;
-- credit: with the map, matches get credit for the meaning of their words.
-
-The credit is divided among the matches. The credit of a match is divided between verb and object, in proportion to
-their contributions to the similarity of the match. If the map rates whole interactions, the credit is divided equally
-between the words that differ from the class. A *confusion* is a word of a class and the word predicted instead; the
-gain of a confusion is the sum over its matches.
+The credit of a match is divided between verb and object, in proportion to their contributions to its similarity. If the
+map rates whole interactions, the credit is divided equally between the words that differ from the class. A *confusion*
+is a word of a class and the word predicted instead; the gain of a confusion is the sum over its matches.
 """
 
 from dataclasses import dataclass, replace
@@ -23,14 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.scoring_options import Interpolation, Ties
-from shoe.core.arrays import Floats, Indices, Ints, Mask, random_numbers, stable_order
+from shoe.core.arrays import Floats, Indices, Ints, Mask, mask_of, random_numbers, scatter, stable_order
 from shoe.core.boxes import CommonCoordinates, Coordinates, Overlap, convert_boxes, iou
 from shoe.core.documents import Box, Count, Document, Fraction, Gain
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.error_gains import ErrorAnalysis
 from shoe.diagnosis.error_types import State
 from shoe.diagnosis.relations import PredictedWords, WordPair
-from shoe.diagnosis.scope import scatter
 from shoe.lexicon.senses import Part
 from shoe.scoring.average_precision import EPSILON
 from shoe.scoring.entries import Entries, Means, mean_over
@@ -53,26 +47,19 @@ class Tables:
     All boxes are converted to continuous edges, so that boxes of a ground truth can be copied into a prediction even if
     the box conventions of the two files differ. The vocabularies of the predictions are extended by the labels of the
     dataset that are missing in them.
-
-    Attributes:
-        whole: complete tables, as read from the files.
-        task: tables with only the rows that take part.
-        prediction: (p,) row of each prediction in the complete table, ascending.
-        truth: (t,) row of each ground truth in the complete table.
-        row: (p,) row in ``task`` of each prediction of the scope, which has another order. Ground truths have the same
-            order in both.
-        verb, object: index of each dataset verb and object in the vocabularies of the predictions.
-        found_by: (t,) scope index of each ground truth's true positive before any fix, or -1 without one.
     """
 
-    whole: Task
-    task: Task
-    prediction: Indices
-    truth: Indices
+    whole: Task  # complete tables, as read from the files
+    task: Task  # tables with only the rows that take part
+    prediction: Indices  # (p,) row of each prediction in the complete table, ascending
+    truth: Indices  # (t,) row of each ground truth in the complete table
+    # (p,) row in ``task`` of each prediction of the scope, which has another order. Ground truths have the same order
+    # in both.
     row: Indices
+    # verb, object: index of each dataset verb and object in the vocabularies of the predictions
     verb: Ints
     object: Ints
-    found_by: Indices
+    found_by: Indices  # (t,) scope index of each ground truth's true positive before any fix, or -1 without one
 
     @classmethod
     def from_analysis(cls, analysis: ErrorAnalysis) -> Self:
@@ -92,9 +79,7 @@ class Tables:
 
     def remaining(self, state: State) -> Mask:
         """Return the (p,) mask of the predictions of ``task`` that are not removed in a state."""
-        kept = np.zeros(len(self.row), bool)
-        kept[self.row[state.kept]] = True
-        return kept
+        return mask_of(self.row[state.kept], len(self.row))
 
     def after(self, state: State) -> Task:
         """Return the task after the fixes of a state; to score it, only overlaps of fixed predictions are computed."""
@@ -160,8 +145,7 @@ def cached_means(entries: Entries, known: KnownAps) -> Means:
             digest.update(column.data)
         keys[k] = (k, int(truths[k]), digest.digest())
     new = [k for k, key in keys.items() if key not in known]
-    fresh = np.zeros_like(entries.counted)
-    fresh[new] = True
+    fresh = mask_of(np.array(new, np.int64), len(truths))
     ap = replace(entries.select(fresh[entries.category]), counted=fresh).scores().ap
     known.update(zip((keys[k] for k in new), ap[new].tolist(), strict=True))
     ap[list(keys)] = [known[key] for key in keys.values()]
@@ -294,8 +278,7 @@ def _from_here_on(values: Floats) -> Floats:
     return np.cumsum(values[:, :, ::-1], axis=2)[:, :, ::-1]
 
 
-MOST = 50
-"""Default maximum number of confusions listed."""
+MOST = 50  # default maximum number of confusions listed
 _EXAMPLES = 3
 _NOTHING = Overlaps(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
@@ -389,12 +372,9 @@ def vocabulary_gap(
 ) -> VocabularyGap:
     """Return the gain of a similarity map over exact matching, divided into its causes.
 
-    Args:
-        tables: predictions and ground truths of the diagnosis, with at least one ground truth.
-        scorer, matches: scorer with the similarity map, and its matches for SHOE-mAP.
-        known: cache of the average precision of classes.
-        words: predicted verbs and predicted objects, with their relations to the classes.
-        most: maximum number of confusions in the result.
+    ``tables`` have at least one ground truth. ``scorer`` has the similarity map, and ``matches`` are its matches for
+    SHOE-mAP. ``known`` caches the AP of classes; ``words`` are the predicted verbs and objects, with their relations to
+    the classes; ``most`` is the maximum number of confusions in the result.
     """
 
     def map_of(scorer: Scorer, matches: Matches) -> float:
@@ -473,18 +453,12 @@ def exact_matches(task: Task, similarities: HoiSimilarity) -> HoiSimilarity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _GainsByWord:
-    """Gains of the h matches that get credit for a similar verb (or object).
-
-    Attributes:
-        truth: (h,) ground truth of each match.
-        cell: (h,) index of the confusion in the flattened (word of the class, predicted word) table, ascending.
-        gain: (h,) gain of the match due to this confusion, descending within a confusion.
-    """
+    """Gains of the h matches that get credit for a similar verb (or object)."""
 
     words: PredictedWords
-    truth: Indices
-    cell: Indices
-    gain: Floats
+    truth: Indices  # (h,) ground truth of each match
+    cell: Indices  # (h,) index of the confusion in the flattened (word of the class, predicted word) table, ascending
+    gain: Floats  # (h,) gain of the match due to this confusion, descending within a confusion
 
 
 def _gains_by_word(
@@ -497,7 +471,7 @@ def _gains_by_word(
     """
     truth = np.flatnonzero(gains)
     hoi, rows = scorer.hoi[truth], matches.prediction[truth]
-    cells = [(part.row[hoi], part.word_index(scorer.task.predictions)[rows]) for part in words]
+    cells = [(part.row[hoi], getattr(scorer.task.predictions, part.part)[rows]) for part in words]
     before = [of_part.values[at] for of_part, at in zip((exact.verbs, exact.objects), cells, strict=True)]
     if scorer.similarities.whole is None:
         after = [part.table.values[at] for part, at in zip(words, cells, strict=True)]
@@ -524,7 +498,7 @@ def _example(
     truths, predictions = task.truth.interactions, task.predictions
     at, by = slice(truth, truth + 1), slice(row, row + 1)
     hoi = int(task.truth.classes.of[truths.verb[truth], truths.object[truth]])
-    verb, object_ = (part.pair(int(part.row[hoi]), int(part.word_index(predictions)[row])) for part in words)
+    verb, object_ = (part.pair(int(part.row[hoi]), int(getattr(predictions, part.part)[row])) for part in words)
     human = iou(truths.human_boxes[at], predictions.human_boxes[by], Overlap.CONTINUOUS)
     thing = iou(truths.object_boxes[at], predictions.object_boxes[by], Overlap.CONTINUOUS)
     source, source_row = tables.whole.predictions, int(tables.prediction[row])

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoe.benchmarks.protocols import SEMANTIC
 from shoe.core.arrays import Floats, Mask
 from shoe.core.documents import Count, Document, Fraction, Span
 from shoe.core.errors import InputError
@@ -19,15 +18,13 @@ from shoe.llm.budget import Budget
 from shoe.maps.cost_estimate import Estimate
 from shoe.maps.growing_map import Draft, Pair, Rate, question_ids
 from shoe.maps.influence import by_credit, by_false_positives
-from shoe.scoring.evidence.bounds import Bounds, OpenScore, precision_bounds, value_range
-from shoe.scoring.evidence.draws import imputation_of
+from shoe.scoring.evidence.bounds import OPTIONS, Bounds, OpenScore, imputation_of, precision_bounds
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
 from shoe.scoring.scorer import Scorer
 from shoe.similarity import Rater, Similarity, SimilarityMap
 from shoe.similarity.unrated import SenseLookups
 
-OPTIONS = SEMANTIC["shoe"]
 _FIRST = 500
 """Number of pairs in the first round if the budget is limited; later rounds are sized by the cost of these pairs."""
 _UNLIMITED = 1 << 62
@@ -237,14 +234,14 @@ def bound_score(similarity: Similarity, task: Task) -> BoundedScore:
     score = scorer.map()
     if score is None:
         raise InputError("ground truth", found="no triplet", expected="at least one triplet to score against")
-    imputation = imputation_of(task, similarities, OPTIONS)
-    if imputation is None or imputation.decided:
+    imputation = imputation_of(task, similarities)
+    if imputation is None:
         nothing = np.zeros(len(scorer.truths))
         return BoundedScore(score, None, (score, score), (score, score), (nothing, nothing))
     lowest = Scorer(task, imputation.low, OPTIONS, scorer.near)
-    found = OpenScore.from_scorer(lowest, imputation, lowest.map_rows)
+    found = OpenScore.from_scorer(lowest, imputation)
     current, either = (precision_bounds(found, other) for other in (found.current, found.other))
-    matches, interval = (value_range([score, *found.mean_bounds(ap)]) or (score, score) for ap in (current, either))
+    matches, interval = (found.mean_bounds(score, ap) for ap in (current, either))
     return BoundedScore(score, found, interval, matches, current)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Mask, distinct, first_of_each, index_in_group
 from shoe.lexicon.senses import Part
-from shoe.scoring.evidence.bounds import OpenScore, other_class
+from shoe.scoring.evidence.bounds import OpenScore, false_positives
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.similarity.table import SimilarityTable
 from shoe.similarity.unrated import BINS, SenseLookups, bins_of
@@ -112,8 +112,8 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
     for _ in range(_LOOKS):
         tables = {part: _table(side, guesses[part]) for part, side in sides.items()}
         guess = replace(imputation.guess, verbs=tables["verb"], objects=tables["object"])
-        other = other_class(scorer, guess, unmatched, current)
-        moved = (other.category != current.category) & (other.nearest >= 0)
+        other = false_positives(scorer, guess, unmatched, current)
+        moved = other.category != current.category
         found = False
         for part, side in sides.items():
             chosen = _raising(side, values[part], guesses[part], other.nearest[moved], unmatched[moved])

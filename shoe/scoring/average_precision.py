@@ -17,17 +17,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks.scoring_options import Interpolation, Ties
 from shoe.core.arrays import AnyInts, Floats, Indices, Mask, expand, random_numbers, runs, stable_order
 
-_PAIRS = 128
-"""Number of random orders of tied entries per list; the mirror image of each order is used too."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Group:
-    """Predictions with equal scores, but unequal credit: number ranked above the group, group size, credits above 0."""
-
-    above: int
-    size: int
-    credit: Floats
+_PAIRS = 128  # number of random orders of tied entries per list; the mirror image of each order is used too
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,24 +26,20 @@ class TiedList:
 
     The rank of an entry is certain if its score is unique in the list, or if all entries with this score have the same
     credit. All other entries form groups of equal scores, whose members may take any rank of the group.
-
-    Attributes:
-        rank, credit: 1-based ranks and credits of the entries with a credit above 0 and a certain rank.
-        groups: tied entries whose order changes AP.
     """
 
+    # rank, credit: 1-based ranks and credits of the entries with a credit above 0 and a certain rank
     rank: Floats
     credit: Floats
-    groups: list[Group]
+    # tied entries whose order changes AP: number of entries above the group, size of the group, and credits above 0
+    groups: list[tuple[int, int, Floats]]
 
     @classmethod
     def from_counts(cls, above: Indices, equal: Indices, credit: Floats) -> TiedList:
         """Build the ranked list from its r entries (predictions) with a credit above 0.
 
-        Args:
-            above: (r,) number of entries with a higher score, ascending.
-            equal: (r,) number of entries with the same score, the entry included.
-            credit: (r,) credits above 0, descending within one score.
+        ``above`` and ``equal`` are the (r,) numbers of entries with a higher score, ascending, and with the same score,
+        the entry included; ``credit`` descends within one score.
         """
         starts = np.flatnonzero(np.diff(above, prepend=-1))
         members = np.diff(starts, append=len(above))
@@ -62,7 +48,7 @@ class TiedList:
         mask = np.repeat(certain, members)
         position = np.arange(len(above)) - np.repeat(starts, members)
         groups = [
-            Group(int(above[s]), int(equal[s]), credit[s : s + m])
+            (int(above[s]), int(equal[s]), credit[s : s + m])
             for s, m in zip(starts[~certain], members[~certain], strict=True)
         ]
         return cls((above + position + 1.0)[mask], credit[mask], groups)
@@ -70,28 +56,28 @@ class TiedList:
     @property
     def orders(self) -> int:
         """Number of ways to place entries with a credit above 0 on the ranks of their groups; 1 without groups."""
-        return math.prod(math.perm(group.size, len(group.credit)) for group in self.groups)
+        return math.prod(math.perm(size, len(credit)) for _, size, credit in self.groups)
 
     def all_orders(self) -> tuple[Floats, Floats]:
         """Return (orders, entries) ranks, ascending, and credits of entries with credit, one row per order of ties."""
         if not self.groups:
             return self.rank[None], self.credit[None]
-        positions = [np.array(list(permutations(range(group.size), len(group.credit)))) for group in self.groups]
+        positions = [np.array(list(permutations(range(size), len(credit)))) for _, size, credit in self.groups]
         which = np.indices([len(p) for p in positions]).reshape(len(positions), -1)
         return self._matrix([p[w] for p, w in zip(positions, which, strict=True)])
 
     def random_orders(self, list_number: int) -> tuple[Floats, Floats]:
         """Return ranks and credits as in :meth:`all_orders`, for 256 random orders; ``list_number`` is the seed."""
         positions = []
-        for number, group in enumerate(self.groups):
-            drawn = _distinct_positions((list_number << 16) + number, group.size, len(group.credit))
-            positions.append(np.stack([drawn, group.size - 1 - drawn], axis=1).reshape(2 * _PAIRS, -1))
+        for number, (_, size, credit) in enumerate(self.groups):
+            drawn = _distinct_positions((list_number << 16) + number, size, len(credit))
+            positions.append(np.stack([drawn, size - 1 - drawn], axis=1).reshape(2 * _PAIRS, -1))
         return self._matrix(positions)
 
     def _matrix(self, positions: list[Indices]) -> tuple[Floats, Floats]:
-        of_groups = [g.above + 1.0 + p for g, p in zip(self.groups, positions, strict=True)]
+        of_groups = [above + 1.0 + p for (above, _, _), p in zip(self.groups, positions, strict=True)]
         rank = np.concatenate([np.tile(self.rank, (len(positions[0]), 1)), *of_groups], axis=1)
-        credit = np.concatenate([self.credit, *(group.credit for group in self.groups)])
+        credit = np.concatenate([self.credit, *(credit for _, _, credit in self.groups)])
         order = np.argsort(rank, axis=1)
         return np.take_along_axis(rank, order, axis=1), credit[order]
 
@@ -111,10 +97,8 @@ def _distinct_positions(stream: int, size: int, members: int) -> Indices:
     return np.take_along_axis(chosen, np.argsort(numbers[:, members:], axis=1), axis=1)
 
 
-EPSILON = 1e-8
-"""Added to the denominators of precision and recall: Algorithm 1 (SHOE supplement), lines 34-38."""
-GRID_TOLERANCE = 1e-12
-"""Fractional recall reaches a threshold of a grid if it is at most this much below."""
+EPSILON = 1e-8  # added to the denominators of precision and recall: Algorithm 1 (SHOE supplement), lines 34-38
+GRID_TOLERANCE = 1e-12  # fractional recall reaches a threshold of a grid if it is at most this much below
 
 
 _STEP = np.arange(11)
@@ -152,42 +136,31 @@ def average_precision(
     precision = credit / (rank + epsilon)
     gain = label / (truths[:, None] + epsilon)
     if interpolation is Interpolation.ALL_POINTS:
-        area: Floats = (gain * _envelope(precision)).sum(axis=1)
-        return area
+        return np.asarray((gain * _envelope(precision)).sum(axis=1))
     before = np.maximum(rank - 1, 1)
     previous = np.concatenate([np.zeros((len(rank), 1)), credit[:, :-1]], axis=1) / (before + epsilon)
     previous = np.where(rank == 1, precision, previous)
-    trapezoids: Floats = (gain * (precision + previous) / 2).sum(axis=1)
-    return trapezoids
+    return np.asarray((gain * (precision + previous) / 2).sum(axis=1))
 
 
 def _envelope(precision: Floats) -> Floats:
     return np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
 
 
-_MOST_LISTED_ORDERS = 5040
-"""Largest number of orders of ties for which the expectation is computed exactly: 7!."""
+_MOST_LISTED_ORDERS = 5040  # largest number of orders of ties for which the expectation is computed exactly: 7!
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedLists:
-    """Average precision of K ranked lists, one per class.
+    """Average precision of K ranked lists, one per class."""
 
-    Attributes:
-        ap: (K,) values in 0..1; 0 for classes without ground truth.
-        error: (K,) standard error of ``ap`` if it was estimated from random orders; 0 if exact.
-        recall: (K,) total credit of each list divided by the number of ground truths, 0..1; 0 without ground truth.
-        entries: (K,) number of entries (predictions) in each list.
-        tied: number of entries that have the score of another entry of their class, in classes with ground truth.
-        ties_matter: whether tied entries differ in credit, so that their order changes AP.
-    """
-
-    ap: Floats
-    error: Floats
+    ap: Floats  # (K,) values in 0..1; 0 for classes without ground truth
+    error: Floats  # (K,) standard error of ``ap`` if it was estimated from random orders; 0 if exact
+    # (K,) total credit of each list divided by the number of ground truths, 0..1; 0 without ground truth
     recall: Floats
-    entries: Indices
-    tied: int
-    ties_matter: bool
+    entries: Indices  # (K,) number of entries (predictions) in each list
+    tied: int  # number of entries that have the score of another entry of their class, in classes with ground truth
+    ties_matter: bool  # whether tied entries differ in credit, so that their order changes AP
 
 
 def ranked_lists(
@@ -265,26 +238,19 @@ class FixedRanking:
     """Ranking of p predictions (entries) of K classes, to compute AP again after entries are removed or change class.
 
     The error analysis uses it to compute AP after one type of error is corrected.
-
-    Attributes:
-        rank: (p,) rank of each entry among all p entries, from 0.
-        ranked: (r,) indices of the entries that have a class, by class and then by rank.
-        keys: (r,) sort key of each entry in ``ranked``, ascending: class * p + rank.
-        starts: (K + 1,) position in ``ranked`` where each class begins.
     """
 
-    rank: Indices
-    ranked: Indices
-    keys: Indices
-    starts: Indices
+    rank: Indices  # (p,) rank of each entry among all p entries, from 0
+    ranked: Indices  # (r,) indices of the entries that have a class, by class and then by rank
+    keys: Indices  # (r,) sort key of each entry in ``ranked``, ascending: class * p + rank
+    starts: Indices  # (K + 1,) position in ``ranked`` where each class begins
 
     @classmethod
     def from_ranks(cls, category: AnyInts, by_rank: Indices, classes: int) -> FixedRanking:
         """Build the ranking of K classes from the order of all p entries (predictions) by score.
 
-        Args:
-            category: (p,) class of each entry; -1 without a class.
-            by_rank: (p,) indices of the entries by descending score.
+        ``category`` is the (p,) class of each entry, -1 without a class; ``by_rank`` are the (p,) indices of the
+        entries by descending score.
         """
         rank = np.empty(len(by_rank), np.int64)
         rank[by_rank] = np.arange(len(by_rank))
@@ -306,11 +272,9 @@ class FixedRanking:
     def lists(self, false: Mask, true: Indices, category: AnyInts, truths: Indices, ap: Interpolation) -> RankedLists:
         """Return AP and recall of each class if only the given entries (predictions) are ranked; ties are not counted.
 
-        Args:
-            false: (p,) whether each entry is a false positive of its own class.
-            true: (q,) indices of the entries with credit 1; ``false`` must be False for them.
-            category: (q,) class in which each entry of ``true`` is a true positive.
-            truths: (K,) number of ground truths per class.
+        ``false`` is the (p,) mask of the false positives of their own class. ``true`` are the (q,) indices of the
+        entries with credit 1, and ``category`` is the class in which each is a true positive; ``truths`` is the (K,)
+        number of ground truths.
         """
         classes = len(truths)
         false_before = self.false_before(false)

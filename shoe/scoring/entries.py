@@ -58,25 +58,17 @@ def harmonic_mean(parts: Mapping[str, PartMean]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class AveragingRule:
-    """Rule for computing AP from the entries (ranked predictions) of a class, and for selecting the classes of means.
+    """Rule for computing AP from the entries (ranked predictions) of a class, and for selecting classes of means."""
 
-    Attributes:
-        ap: interpolation of the precision-recall curve.
-        ties: ranking of entries with equal scores.
-        epsilon: constant added to the denominators of precision and recall.
-        truthless_count: whether classes without ground truth are in the mean, with AP 0.
-        skip_without_hit: whether classes whose entries are all false positives are left out of the mean.
-        parts_need_entries: whether classes without entries are left out of the means of rare and non-rare classes.
-        unseen_apart: whether classes without training examples are left out of the mean over all classes; they are
-            still in the means over parts.
-    """
-
-    ap: Interpolation
-    ties: Ties
-    epsilon: float = 0.0
-    truthless_count: bool = False
-    skip_without_hit: bool = False
+    ap: Interpolation  # interpolation of the precision-recall curve
+    ties: Ties  # ranking of entries with equal scores
+    epsilon: float = 0.0  # constant added to the denominators of precision and recall
+    truthless_count: bool = False  # whether classes without ground truth are in the mean, with AP 0
+    skip_without_hit: bool = False  # whether classes whose entries are all false positives are left out of the mean
+    # whether classes without entries are left out of the means of rare and non-rare classes
     parts_need_entries: bool = False
+    # whether classes without training examples are left out of the mean over all classes; they are still in the means
+    # over parts
     unseen_apart: bool = False
 
     @classmethod
@@ -101,15 +93,10 @@ class AveragingRule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassScores(RankedLists):
-    """Average precision of K classes (:class:`RankedLists`), and which classes enter the means.
+    """Average precision of K classes (:class:`RankedLists`), and which classes enter the means."""
 
-    Attributes:
-        in_mean: (K,) whether each class is in the mean over all classes.
-        in_parts: (K,) whether each class may be in the means over parts, such as the rare classes.
-    """
-
-    in_mean: Mask
-    in_parts: Mask
+    in_mean: Mask  # (K,) whether each class is in the mean over all classes
+    in_parts: Mask  # (K,) whether each class may be in the means over parts, such as the rare classes
 
     @classmethod
     def from_lists(
@@ -117,10 +104,8 @@ class ClassScores(RankedLists):
     ) -> ClassScores:
         """Return the AP of each class, from its ranked list, and which classes enter which means.
 
-        Args:
-            truths: (K,) number of ground truths per class.
-            counted: (K,) whether each class is evaluated.
-            unseen: (K,) whether the training set lacks each class.
+        ``truths`` is the (K,) number of ground truths per class; the masks say whether each class is evaluated
+        (``counted``), and whether the training set lacks it (``unseen``).
         """
         in_mean = rule.in_mean(truths, counted)
         if rule.skip_without_hit:
@@ -147,18 +132,6 @@ class ClassScores(RankedLists):
 class Entries:
     """n ranked entries (predictions) and t ground truths of K classes; classes and images are numbered from 0.
 
-    Attributes:
-        category: (n,) class of each entry, 0 to K - 1.
-        image: (n,) image of each entry.
-        score: (n,) confidence; ``rule`` says how equal scores are ranked.
-        credit: (n,) credit, 0 without a match, up to 1 with a match.
-        truth_category, truth_image: (t,) class and image of each ground truth.
-        counted: (K,) whether each class is evaluated.
-        rare: (K,) whether each class is rare.
-        parts: (K,) mask of the classes of each part of a class split, by the name of the part.
-        unseen: (K,) whether the training set lacks each class, which is then neither rare nor non-rare; (1,) False if
-            there are no unseen classes.
-
     >>> import numpy as np
     >>> everything = np.ones(1, bool)
     >>> entries = Entries(
@@ -170,16 +143,20 @@ class Entries:
     (0.5, 1.0)
     """
 
-    category: NDArray[np.integer]
-    image: NDArray[np.integer]
-    score: Floats
-    credit: Floats
+    category: NDArray[np.integer]  # (n,) class of each entry, 0 to K - 1
+    image: NDArray[np.integer]  # (n,) image of each entry
+    score: Floats  # (n,) confidence; ``rule`` says how equal scores are ranked
+    credit: Floats  # (n,) credit, 0 without a match, up to 1 with a match
+    # truth_category, truth_image: (t,) class and image of each ground truth
     truth_category: NDArray[np.integer]
     truth_image: NDArray[np.integer]
-    counted: Mask
-    rare: Mask
+    counted: Mask  # (K,) whether each class is evaluated
+    rare: Mask  # (K,) whether each class is rare
     rule: AveragingRule
+    # (K,) mask of the classes of each part of a class split, by the name of the part
     parts: Mapping[str, Mask] = field(default_factory=dict)
+    # (K,) whether the training set lacks each class, which is then neither rare nor non-rare; (1,) False if there are
+    # no unseen classes
     unseen: Mask = field(default_factory=lambda: np.zeros(1, bool))
 
     @property

@@ -68,26 +68,20 @@ class F1Rule(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class F1Entries:
-    """Matches from which SHOE-mF1 is computed: n of t ground truths are matched, u predictions are not; K classes.
+    """Matches from which SHOE-mF1 is computed: n of t ground truths are matched, u predictions are not; K classes."""
 
-    Attributes:
-        category, image, sigma: (n,) class and image of each matched ground truth, and similarity 0..1 of its match.
-        unmatched_category: (u,) class in which each unmatched prediction counts as a false positive, -1 for no class.
-        unmatched_image: (u,) image of each unmatched prediction.
-        unmatched_overlaps: (u,) whether both boxes of each unmatched prediction overlap those of a ground truth.
-        truth_category, truth_image: (t,) class and image of each ground truth.
-        counted: (K,) whether each class is evaluated.
-    """
-
+    # category, image, sigma: (n,) class and image of each matched ground truth, and similarity 0..1 of its match
     category: NDArray[np.integer]
     image: NDArray[np.integer]
     sigma: Floats
+    # (u,) class in which each unmatched prediction counts as a false positive, -1 for no class
     unmatched_category: NDArray[np.integer]
-    unmatched_image: NDArray[np.integer]
-    unmatched_overlaps: Mask
+    unmatched_image: NDArray[np.integer]  # (u,) image of each unmatched prediction
+    unmatched_overlaps: Mask  # (u,) whether both boxes of each unmatched prediction overlap those of a ground truth
+    # truth_category, truth_image: (t,) class and image of each ground truth
     truth_category: NDArray[np.integer]
     truth_image: NDArray[np.integer]
-    counted: Mask
+    counted: Mask  # (K,) whether each class is evaluated
     rule: F1Rule
 
     @property

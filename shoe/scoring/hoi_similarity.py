@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.scoring_options import SemanticOptions
-from shoe.core.arrays import AnyInts, Floats, Indices, Ints, Mask, blocks, expand, number_distinct
+from shoe.core.arrays import AnyInts, Floats, Indices, Ints, Mask, blocks, expand, number_distinct, positions
 from shoe.core.errors import OptionError, quote
 from shoe.lexicon.resolve import match_labels, resolve
 from shoe.lexicon.senses import Part
@@ -22,20 +22,14 @@ from shoe.similarity.whole_interactions import WholeRatings, normalize_word
 
 @dataclass(frozen=True, eq=False)
 class WholeSimilarity:
-    """Rated similarities of m pairs of a class and a predicted interaction (verb and object), each rated as a whole.
+    """Rated similarities of m pairs of a class and a predicted interaction (verb and object), each rated as a whole."""
 
-    Attributes:
-        keys: (m,) integer key of each pair (its class, verb and object), ascending.
-        values: (m,) similarity 0..1 of each pair.
-        verb, object: (words,) index of each predicted word among the rated words, -1 if not rated.
-        shape: number of rated objects and number of classes, from which keys are computed.
-    """
-
-    keys: Indices
-    values: Floats
-    verb: Ints
-    object: Ints
-    shape: tuple[int, int]
+    keys: Indices  # (m,) integer key of each pair (its class, verb and object), ascending
+    values: Floats  # (m,) similarity 0..1 of each pair
+    # verb, object: (words,) index of each predicted word among the rated words, -1 if not rated
+    verb: Indices
+    object: Indices
+    shape: tuple[int, int]  # number of rated objects and number of classes, from which keys are computed
 
     @classmethod
     def from_ratings(
@@ -43,16 +37,14 @@ class WholeSimilarity:
     ) -> WholeSimilarity:
         """Return the rated similarities of a dataset's classes; pairs of a class and its own labels are left out.
 
-        Args:
-            rated: pairs of a class and a predicted interaction that raters compared.
-            values: combined rating 0..1 of each pair, NaN without a rating.
-            verbs, objects: predicted words.
+        ``rated`` are pairs of a class and a predicted interaction that raters compared, and ``values`` the combined
+        rating 0..1 of each pair, NaN without a rating; ``verbs`` and ``objects`` are the predicted words.
         """
         (class_verbs, class_verb), (class_objects, class_object), (of_verb, verb), (of_object, object_) = rated.columns
         class_of = np.pad(classes.of, ((0, 1), (0, 1)), constant_values=-1)
         hoi = class_of[
-            _index(classes.verbs, class_verbs)[class_verb],
-            _index(classes.objects, class_objects)[class_object],
+            positions(class_verbs, classes.verbs)[class_verb],
+            positions(class_objects, classes.objects)[class_object],
         ]
         exact = class_of[
             match_labels(list(of_verb), classes.verbs, "verb")[verb],
@@ -65,8 +57,8 @@ class WholeSimilarity:
         return cls(
             keys=keys[order],
             values=values[rows[order]],
-            verb=_index(of_verb, map(normalize_word, verbs)),
-            object=_index(of_object, map(normalize_word, objects)),
+            verb=positions(map(normalize_word, verbs), of_verb),
+            object=positions(map(normalize_word, objects), of_object),
             shape=shape,
         )
 
@@ -82,46 +74,34 @@ class WholeSimilarity:
 
 def _keys(verb: AnyInts, object_: AnyInts, hoi: AnyInts, shape: tuple[int, int]) -> Indices:
     objects, classes = shape
-    keys: Indices = (verb.astype(np.int64) * objects + object_) * classes + hoi
-    return keys
+    return np.asarray((verb.astype(np.int64) * objects + object_) * classes + hoi)
 
 
-def _index(known: Iterable[str], names: Iterable[str]) -> Ints:
-    positions = {name: position for position, name in enumerate(known)}
-    return np.array([positions.get(name, -1) for name in names], np.int32)
-
-
-_CELLS = 1 << 20
-"""Number of similarities computed at once (8 MB)."""
+_CELLS = 1 << 20  # number of similarities computed at once (8 MB)
 
 
 @dataclass(frozen=True, eq=False)
 class HoiSimilarity:
-    """HOI similarity sigma of K classes to any pair of predicted words (docs/protocols.md 10.1).
+    """HOI similarity sigma of K classes to any pair of predicted words (docs/protocols.md 10.1)."""
 
-    Attributes:
-        verbs, objects: similarity tables with a row per verb (object) of the classes and a column per predicted word.
-        verb_row, object_row: (K,) row of each class in ``verbs`` and ``objects``.
-        rated_verbs, rated_objects: (words,) whether each predicted word could be compared with at least one class.
-        how: rule that combines verb similarity and object similarity.
-        weight: weight of the verb in this rule, 0..1.
-        source: similarity map or measure behind the similarities; None if only tables were given.
-        verb_senses, object_senses: sense ID of each row of ``verbs`` and ``objects``, -1 for none; empty without
-            ``source``.
-        whole: ratings of verb and object together, which take precedence over the tables; None if not used.
-    """
-
+    # verbs, objects: similarity tables with a row per verb (object) of the classes and a column per predicted word
     verbs: SimilarityTable
     objects: SimilarityTable
+    # verb_row, object_row: (K,) row of each class in ``verbs`` and ``objects``
     verb_row: Indices
     object_row: Indices
+    # rated_verbs, rated_objects: (words,) whether each predicted word could be compared with at least one class
     rated_verbs: Mask
     rated_objects: Mask
-    how: str
-    weight: float
+    how: str  # rule that combines verb similarity and object similarity
+    weight: float  # weight of the verb in this rule, 0..1
+    # similarity map or measure behind the similarities; None if only tables were given
     source: Similarity | None = None
+    # verb_senses, object_senses: sense ID of each row of ``verbs`` and ``objects``, -1 for none; empty without
+    # ``source``
     verb_senses: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
     object_senses: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
+    # ratings of verb and object together, which take precedence over the tables; None if not used
     whole: WholeSimilarity | None = None
     # By the bytes of an array of allowed classes: pairs of words as ascending numbers, their nearest class, similarity.
     _nearest_of_pairs: dict[bytes, tuple[Indices, Indices, Floats]] = field(default_factory=dict, init=False)
@@ -172,7 +152,7 @@ class HoiSimilarity:
         return cls(*columns, options.combine, options.weight, similarity, verb_senses, object_senses, whole)
 
     @cached_property
-    def meanings(self) -> tuple[Ints, Ints]:
+    def meanings(self) -> tuple[Indices, Indices]:
         """Group ID from 0 of each predicted verb (V,) and object (O,); words of a group have the same similarities."""
         verbs, objects = self.verbs.values.T, self.objects.values.T
         if self.whole is not None:  # words in rated whole interactions are in groups of their own
@@ -195,11 +175,9 @@ class HoiSimilarity:
     ) -> tuple[Indices, Floats]:
         """Return the (n,) allowed class most similar to each prediction (the first if equal), and the (n,) similarity.
 
-        Args:
-            verb, object_: (n,) indices of the predicted words.
-            allowed: classes, ascending.
-            known: (n,) an allowed class per prediction, and (n,) a similarity that replaces the computed similarity of
-                this class. Both must be the same for predictions of the same words.
+        ``verb`` and ``object_`` are (n,) indices of the predicted words; ``allowed`` classes ascend. ``known`` has an
+        allowed class per prediction, and the similarity that replaces the computed similarity of this class; both must
+        be the same for predictions of the same words.
         """
         words = self.objects.values.shape[1]
         pairs, which = number_distinct(verb.astype(np.int64) * words + object_, self.verbs.values.shape[1] * words)
@@ -245,11 +223,9 @@ class HoiSimilarity:
 
         Candidates are the classes annotated on the prediction's image; if equally similar, the lowest index is taken.
 
-        Args:
-            hoi: (t,) class of each ground truth.
-            first: (n,) first ground truth on each prediction's image.
-            count: (n,) number of ground truths on this image, at least 1.
-            verb, object_: (n,) indices of the predicted words.
+        ``hoi`` is the (t,) class of each ground truth; ``first`` and ``count`` are the (n,) first ground truth and
+        number of ground truths, at least 1, on each prediction's image; ``verb`` and ``object_`` are (n,) indices of
+        words.
         """
         nearest, sigma = np.zeros(len(verb), np.int64), np.zeros(len(verb))
         for start, end in blocks(count, _CELLS):
@@ -262,9 +238,9 @@ class HoiSimilarity:
         return nearest, sigma
 
 
-def _equal_rows(words: Floats) -> Ints:
+def _equal_rows(words: Floats) -> Indices:
     group: dict[bytes, int] = {}
-    return np.array([group.setdefault(word.tobytes(), len(group)) for word in words], np.int32)
+    return np.array([group.setdefault(word.tobytes(), len(group)) for word in words], np.int64)
 
 
 def _class_sense(classes: HoiClasses, part: Part, sense: int, word: str, senses: str) -> int:

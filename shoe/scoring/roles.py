@@ -56,26 +56,17 @@ class ByPerson(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleResult:
-    """Metrics of one V-COCO protocol, fractions 0..1; E entries: actions, or actions with a role.
-
-    Attributes:
-        names: E names, like "hold" or "hold-obj".
-        ap: (E,) average precision; NaN if no annotated person does the action.
-        truths: (E,) number of annotated persons who do the action, whether or not the role has a box.
-        map: mean over the entries with ground truth; None without such an entry.
-        left_out: name of the entry that ``map_without`` leaves out; "" for none.
-        map_without: mean over the same entries except ``left_out``; equals ``map`` if ``left_out`` is "".
-        ranked: number of ranked predictions over all entries. Predictions on unknown images, on persons without
-            annotation, or with score NaN for the entry are not ranked.
-    """
+    """Metrics of one V-COCO protocol, fractions 0..1; E entries: actions, or actions with a role."""
 
     options: RoleOptions
-    names: tuple[str, ...]
-    ap: Floats
-    truths: Indices
-    map: float | None
-    left_out: str
-    map_without: float | None
+    names: tuple[str, ...]  # E names, like "hold" or "hold-obj"
+    ap: Floats  # (E,) average precision; NaN if no annotated person does the action
+    truths: Indices  # (E,) number of annotated persons who do the action, whether or not the role has a box
+    map: float | None  # mean over the entries with ground truth; None without such an entry
+    left_out: str  # name of the entry that ``map_without`` leaves out; "" for none
+    map_without: float | None  # mean over the same entries except ``left_out``; equals ``map`` if ``left_out`` is ""
+    # number of ranked predictions over all entries. Predictions on unknown images, on persons without annotation, or
+    # with score NaN for the entry are not ranked.
     ranked: int
 
     def __repr__(self) -> str:
@@ -105,34 +96,32 @@ class RoleResult:
 
 
 def role_scores(task: Task, protocols: Sequence[RoleOptions]) -> tuple[RoleResult, ...]:
-    """Return one result per V-COCO protocol, or an empty tuple if the ground truth has no annotated roles."""
+    """Return one result per V-COCO protocol (protocols.md 4.3, 4.4), or () if the ground truth has no roles."""
     if not protocols or task.truth.roles is None:
         return ()
-    found = person_matches(task, task.truth.roles, protocols)
-    return tuple(role_score(task, found[options.overlap], options) for options in protocols)
+    found, results = person_matches(task, task.truth.roles, protocols), []
+    for options in protocols:
+        entries = role_entries(task, found[options.overlap], options)
+        names, left_out = role_names(task.truth.benchmark.actions, options)
+        truths, scores = entries.truths, entries.scores()
+        mean, without = mean_over(scores.ap, scores.in_mean), scores.part_means(entries.parts)
+        result = RoleResult(
+            options=options,
+            names=names,
+            ap=np.where(scores.in_mean, scores.ap, np.nan),
+            truths=truths,
+            map=mean,
+            left_out=left_out,
+            map_without=next(iter(without.values())).map if without else mean,
+            ranked=len(entries.score),
+        )
+        results.append(result)
+    return tuple(results)
 
 
 def person_matches(task: Task, truth: RoleTruth, protocols: Iterable[RoleOptions]) -> dict[Overlap, PersonMatches]:
     """Return {box area formula: predicted persons matched with annotated persons} for all formulas of protocols."""
     return {each: PersonMatches.from_task(task, truth, each) for each in {options.overlap for options in protocols}}
-
-
-def role_score(task: Task, found: PersonMatches, options: RoleOptions) -> RoleResult:
-    """Return the metrics of matched persons under one V-COCO protocol (docs/protocols.md 4.3, 4.4)."""
-    entries = role_entries(task, found, options)
-    names, left_out = role_names(task.truth.benchmark.actions, options)
-    truths, scores = entries.truths, entries.scores()
-    without = scores.part_means(entries.parts)
-    return RoleResult(
-        options=options,
-        names=names,
-        ap=np.where(scores.in_mean, scores.ap, np.nan),
-        truths=truths,
-        map=mean_over(scores.ap, scores.in_mean),
-        left_out=left_out,
-        map_without=next(iter(without.values())).map if without else mean_over(scores.ap, scores.in_mean),
-        ranked=len(entries.score),
-    )
 
 
 def role_names(actions: Actions, options: RoleOptions) -> tuple[tuple[str, ...], str]:
@@ -209,5 +198,4 @@ def _true_positives(
         near = near[found.role_fits(near, entry, options.rule, options.scenario)]
     person = found.person[near]
     best = np.lexsort((-near, -score[near], person))
-    first: Indices = near[best[first_of_each(person[best])]]
-    return first
+    return np.asarray(near[best[first_of_each(person[best])]])

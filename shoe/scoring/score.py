@@ -206,10 +206,7 @@ def low_auc(category: NDArray[np.integer], score: Floats, credit: Floats) -> flo
     The result is the AUC over all pairs if it is below 0.4, else the AUC over pairs of one class if it is below 0.45;
     either must also be over 3.5 standard deviations of van Elteren's test (1960) below 0.5.
 
-    Args:
-        category: (n,) class of each prediction, from 0.
-        score: (n,) confidence.
-        credit: (n,) 1 for a right prediction, else 0.
+    ``category``, ``score`` and ``credit`` are the (n,) class, confidence, and 1 for a right prediction, else 0.
 
     >>> import numpy as np
     >>> low_auc(np.zeros(60, int), np.arange(60.0), np.arange(60) < 30)

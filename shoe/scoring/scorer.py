@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from shoe.benchmarks.scoring_options import At, FpScope, SemanticOptions, TauBy, Ties
-from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct, mask_of, number_distinct
+from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct, mask_of, number_distinct, scatter
 from shoe.scoring.entries import AveragingRule, Entries, mean_over
 from shoe.scoring.f1 import F1Entries, F1Rule
 from shoe.scoring.hoi_similarity import HoiSimilarity
@@ -19,8 +19,7 @@ from shoe.scoring.matching.assignment import ByContent, assign, best_first, in_o
 from shoe.scoring.matching.repeats import near_repeats, pair_nms, repeated
 from shoe.scoring.matching.task import Overlaps, Task
 
-_ROUNDING = 1e-9
-"""Tolerance for products: 0.07 x 100 is a little more than 7 in floating point."""
+_ROUNDING = 1e-9  # tolerance for products: 0.07 x 100 is a little more than 7 in floating point
 
 
 def confident(task: Task, rows: Indices, ranked: Mask, options: SemanticOptions) -> Indices:
@@ -69,18 +68,12 @@ _TRIED_SIZES = 2.0 ** np.arange(-3, 3.25, 0.5)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matches:
-    """Result of matching t ground truths with n predictions.
+    """Result of matching t ground truths with n predictions."""
 
-    Attributes:
-        prediction: (t,) row of the prediction matched with each ground truth, -1 without a match.
-        sigma: (t,) similarity of each ground truth and its matched prediction, 0 without a match.
-        unmatched: (u,) rows of the predictions without a match, ascending.
-        false_positive_of: (u,) class of which each unmatched prediction is a false positive for mAP, -1 for no class.
-    """
-
-    prediction: Indices
-    sigma: Floats
-    unmatched: Indices
+    prediction: Indices  # (t,) row of the prediction matched with each ground truth, -1 without a match
+    sigma: Floats  # (t,) similarity of each ground truth and its matched prediction, 0 without a match
+    unmatched: Indices  # (u,) rows of the predictions without a match, ascending
+    # (u,) class of which each unmatched prediction is a false positive for mAP, -1 for no class
     false_positive_of: Indices
 
 
@@ -154,10 +147,8 @@ class Scorer:
 
     @cached_property
     def _rows_of_best_f1(self) -> Indices:
-        # Keep the predictions down to the confidence with the highest mF1, so that neither stretched scores nor added
-        # worse predictions help. Tried are confidences that keep 1/8 to 8 times as many predictions as ground truths.
-        # Only predictions that could change mF1, by a match or as a false positive of a class, are counted: meaningless
-        # ones must not change which are tried.
+        # Down to the confidence with the highest mF1 (docs/protocols.md A22). Only predictions that can change mF1 are
+        # counted: meaningless predictions must not change which confidences are tried.
         score = self.task.predictions.score
         in_mean = (self.truths > 0) | (self.counted & (self.options.f1_classes == "counted"))
         moves = mask_of(self.pairs.prediction, len(score)) | np.append(in_mean, False)[self.f1_false_of]
@@ -229,25 +220,20 @@ class Scorer:
 
     def _false_of(self, scope: FpScope, at: At) -> Indices:
         false_of = np.full(len(self.task.predictions), -1, np.int64)
-        nearest, sigma, which = self._nearest(self.similarities, scope)
+        nearest, sigma, which = self._nearest(scope)
         found = np.where(self.reaches_delta(sigma, at), nearest, -1)
         false_of[self.rows] = found.take(which if len(self.rows) == len(which) else which[self.rows])
         return false_of
 
-    def nearest(self, rows: Indices, similarities: HoiSimilarity, scope: FpScope) -> tuple[Indices, Floats]:
-        """Return, for each of r predictions (``rows``), the most similar class, and the similarity to this class.
+    def _nearest(self, scope: FpScope) -> tuple[Indices, Floats, Indices]:
+        """Return the most similar class, and its similarity, for k kinds of predictions, and the (n,) kind of each.
 
         Candidates are all evaluated classes or, with ``scope`` "image", those annotated on the image; class -1 if none.
         An unmatched prediction can be a false positive of the class (SHOE's Algorithm 1; docs/protocols.md, A7).
         """
-        nearest, sigma, which = self._nearest(similarities, scope)
-        return nearest[which[rows]], sigma[which[rows]]
-
-    def _nearest(self, similarities: HoiSimilarity, scope: FpScope) -> tuple[Indices, Floats, Indices]:
-        # Class and similarity of k kinds of predictions (of the same words, on one image), and the (n,) kinds.
         verb, object_, which = self.task.word_pairs
         if scope == "dataset" and self.counted.any():
-            return *similarities.nearest_class(verb, object_, np.flatnonzero(self.counted)), which
+            return *self.similarities.nearest_class(verb, object_, np.flatnonzero(self.counted)), which
         image, pair, which = self.task.words_by_image
         images, classes = len(self.task.truth.interactions.images), len(self.counted)
         labels = distinct(self.truth_image[self.truth_rows] * classes + self.hoi[self.truth_rows])
@@ -256,7 +242,7 @@ class Scorer:
         count = np.append(np.diff(offsets), 0)[of_image]  # unknown images, index -1, have no class
         near, nearest, sigma = np.flatnonzero(count), np.full(len(pair), -1, np.int64), np.zeros(len(pair))
         words = verb[pair[near]], object_[pair[near]]
-        nearest[near], sigma[near] = similarities.nearest_truth(
+        nearest[near], sigma[near] = self.similarities.nearest_truth(
             labels % classes, offsets[of_image[near]], count[near], *words
         )
         return nearest, sigma, which
@@ -314,9 +300,8 @@ class Scorer:
             keep = takes_part[pairs.prediction]
             pairs, sigma = pairs.select(keep), sigma[keep]
         pairs, sigma = self._chosen(pairs, sigma)
-        prediction = np.full(len(self.hoi), -1, np.int64)
+        prediction = scatter(pairs.prediction, pairs.truth, len(self.hoi))
         credit = np.zeros(len(self.hoi))
-        prediction[pairs.truth] = pairs.prediction
         credit[pairs.truth] = sigma
         takes_part[pairs.prediction] = False
         unmatched = np.flatnonzero(takes_part)
@@ -386,11 +371,8 @@ class Scorer:
 
         False positives come last; with ``ties=input``, all entries are sorted by image.
 
-        Args:
-            truth: (e,) rows of the ground truths.
-            score, credit: (e,) confidence and credit, 0..1, of their entries.
-            false: (f,) rows of predictions that are false positives.
-            category: (f,) class in which each of these rows counts as a false positive.
+        ``truth`` are the (e,) rows of the ground truths, with the ``score`` and ``credit`` of their entries. ``false``
+        are the (f,) rows of false positives, and ``category`` is the class in which each counts.
         """
         entries = Entries(
             category=np.concatenate([self.hoi[truth], category]),

@@ -67,22 +67,17 @@ class Semantic(Document, frozen=True, kw_only=True):
 
 
 class SemanticResult(Semantic, frozen=True, eq=False, kw_only=True):
-    """Metrics of SHOE, the matching for SHOE-mAP, and the values of each class.
-
-    Attributes:
-        matches: matching for SHOE-mAP.
-        near: pairs of a ground truth and a prediction whose boxes overlap; another scorer of the task can reuse them.
-        ap, f1: (K,) values per class, NaN for classes outside the mean.
-        ties_matter: whether the order of equal scores may change a metric.
-    """
+    """Metrics of SHOE, the matching for SHOE-mAP, and the values of each class."""
 
     options: SemanticOptions
-    matches: Matches
+    matches: Matches  # matching for SHOE-mAP
+    # pairs of a ground truth and a prediction whose boxes overlap; another scorer of the task can reuse them
     near: Overlaps
+    # ap, f1: (K,) values per class, NaN for classes outside the mean
     ap: Floats
     f1: Floats
     above_delta: F1Figures
-    ties_matter: bool
+    ties_matter: bool  # whether the order of equal scores may change a metric
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.to_dict()}>"
@@ -94,12 +89,7 @@ class SemanticResult(Semantic, frozen=True, eq=False, kw_only=True):
 
 def semantic_score(task: Task, similarities: HoiSimilarity, options: SemanticOptions) -> SemanticResult:
     """Return the SHOE metrics of a task. Prediction scores must be in 0..1 (docs/protocols.md A6)."""
-    return result_of(Scorer(task, similarities, options))
-
-
-def result_of(scorer: Scorer) -> SemanticResult:
-    """Return the SHOE metrics of the task and options of a scorer."""
-    task, options = scorer.task, scorer.options
+    scorer = Scorer(task, similarities, options)
     for_map, for_f1 = scorer.map_rows, scorer.f1_rows
     matches = scorer.match(for_map)
     entries = scorer.entries(matches)

@@ -90,9 +90,8 @@ class Metric:
         check_kind("other", other, Metric, "shoe.Metric(TRUTH)")
         if other is self:
             raise OptionError("other: found this metric itself, expected the metric of another worker")
-        for name, mine, its in zip(
-            ("similarity", "protocols", "options"), self._settings, other._settings, strict=True
-        ):
+        names = "similarity", "protocols", "options"
+        for name, mine, its in zip(names, self._settings, other._settings, strict=True):
             if str(mine) != str(its):
                 raise OptionError(f"other: {name}: found {quote(its)}, expected {quote(mine)} as in this metric")
         if other.truth is not self.truth and other.truth.signature_fields() != self.truth.signature_fields():

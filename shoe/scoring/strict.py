@@ -43,17 +43,13 @@ class Strict(Document, frozen=True, kw_only=True):
 
 
 class StrictResult(Strict, frozen=True, eq=False, kw_only=True):
-    """Metrics of one exact-label protocol, and the values of each class.
-
-    Attributes:
-        ap, recall: (K,) average precision and recall of all predictions, NaN for classes outside the mean over all.
-        ties_matter: whether the order of equal scores may change a metric.
-    """
+    """Metrics of one exact-label protocol, and the values of each class."""
 
     options: StrictOptions
+    # ap, recall: (K,) average precision and recall of all predictions, NaN for classes outside the mean over all
     ap: Floats
     recall: Floats
-    ties_matter: bool
+    ties_matter: bool  # whether the order of equal scores may change a metric
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.to_dict()}>"
@@ -152,10 +148,8 @@ def true_positives(task: Task, entries: Indices, options: StrictOptions) -> Indi
     if the boxes pass the overlap rule. Of the predictions assigned to a ground truth, the prediction with the highest
     score is the true positive; the others are false positives.
 
-    Args:
-        entries: (e,) rows of the competing predictions, in the order that decides between equal scores; a row may
-            occur twice.
-        options: options of the protocol: coordinates, overlap and order of ties.
+    ``entries`` are the (e,) rows of the competing predictions, in the order that decides between equal scores; a row
+    may occur twice.
     """
     pairs = task.exact_overlaps(options.coordinates, options.rule)
     first, count = runs(pairs.prediction)

@@ -12,8 +12,9 @@ from shoe.core.arrays import Floats, Indices, Ints, random_numbers
 from shoe.core.errors import OptionError
 from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import names_of
-from shoe.maps.complete import OPTIONS, bound_score
+from shoe.maps.complete import bound_score
 from shoe.maps.influence import width_per_match
+from shoe.scoring.evidence.bounds import OPTIONS
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
 from shoe.similarity import Similarity, combine

@@ -11,7 +11,7 @@ from shoe.diagnosis.error_gains import ErrorAnalysis
 from shoe.diagnosis.error_types import NO_PART, ErrorType
 from tests.oracles.boxes import Box
 from tests.oracles.model import ImageScene, Triplet, to_tables
-from tests.oracles.scenes import scenes, small_classes
+from tests.oracles.scenes import predict_the_truth, scenes, small_classes
 
 CLASSES = small_classes()
 both_variants = pytest.mark.parametrize("variant", ["paper", "released"])
@@ -38,20 +38,11 @@ def diagnosed(*scenes: ImageScene, **options: Any) -> Diagnosis:
 
 
 def types(diagnosis: ErrorAnalysis) -> list[str]:
-    """Name of each prediction's type; "" for those that have no part."""
     return ["" if code == NO_PART else ErrorType(code).label for code in diagnosis.types.tolist()]
 
 
 def predicting_itself(found: list[ImageScene]) -> list[ImageScene]:
-    """Scenes whose predictions are their truth, but for what repeats another's place in its class.
-
-    A box without extent overlaps nothing, itself included: it is left out.
-    """
-    known = [scene for scene in found if scene.known]
-    for scene in known:
-        wide = [t for t in scene.truth if all(b[0] < b[2] and b[1] < b[3] for b in (t.human_box, t.object_box))]
-        scene.truth = scene.predictions = list(dict.fromkeys(wide))
-        scene.prediction_coordinates = scene.truth_coordinates
+    predict_the_truth(known := [scene for scene in found if scene.known])
     return known
 
 

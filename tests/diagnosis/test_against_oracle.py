@@ -41,7 +41,7 @@ def test_agrees_on_small_scenes(name: Variant, found: list[ImageScene], seed: in
 @pytest.mark.parametrize("decimals", [None, 1])
 def test_agrees_on_many_images(name: Variant, seed: int | None, decimals: int | None) -> None:
     rng = np.random.default_rng(3)
-    agree(random_scenes(rng, 20, n_predictions=60, decimals=decimals, open_words=True), name, seed, keep=False)
+    agree(random_scenes(rng, 12, n_predictions=60, decimals=decimals, open_words=True), name, seed, keep=False)
 
 
 def agree(found: list[ImageScene], name: Variant, seed: int | None, keep: bool) -> None:

@@ -16,8 +16,7 @@ from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.diagnosis.error_types import ErrorType
-from shoe.scoring.matching.persons import role_predictions
-from shoe.scoring.matching.task import Task
+from shoe.predictions.roles import roles_of_triplets
 from tests.diagnosis.by_hand import both_variants
 from tests.oracles.boxes import Box, iou_pixels
 
@@ -176,10 +175,8 @@ MATCH = Image(
 
 
 def test_by_hand(tmp_path: Path) -> None:
-    """Two readings of one image. N is 1 for hit-obj, hit-instr, hold and kick; all but the last are found: mAP 3/4.
-
-    The paper's wrong action is, to the toolbox, a wrong association. Nobody drew what is held: it is no pair to find.
-    """
+    """Two readings of one image. N is 1 for hit-obj, hit-instr, hold and kick; all but the last are found: mAP 3/4."""
+    # The paper's wrong action is, to the toolbox, a wrong association. Nobody drew what is held: it is no pair to find.
     predictions, truth = tables([MATCH], tmp_path)
     paper = shoe.diagnose(predictions, truth, by="role")
     right = {"true_positive": 3, "association": 1, "object_box": 1, "interaction": 1, "missed_gt": 1}
@@ -197,7 +194,7 @@ def test_by_hand(tmp_path: Path) -> None:
 def test_predictions_that_name_no_objects_are_diagnosed_by_role(tmp_path: Path) -> None:
     predictions, truth = tables([MATCH], tmp_path)
     by_person = replace(
-        predictions.select(np.zeros(len(predictions), bool)), roles=role_predictions(Task(predictions, truth))
+        predictions.select(np.zeros(len(predictions), bool)), roles=roles_of_triplets(predictions, truth.benchmark)
     )
     found, expected = shoe.diagnose(by_person, truth), shoe.diagnose(predictions, truth, by="role")
     assert (found.counts, str(found.signature)) == (expected.counts, str(expected.signature))
@@ -251,7 +248,6 @@ def test_real_pairs_in_other_words(shared_data: Path) -> None:
     said = Counter(table.verbs[verb] for verb in table.verb)
     assert found.counts["interaction"] == sum(said[verb] for verb in other)
     assert found.counts["true_positive"] == len(table) - found.counts["interaction"]
-    assert found.semantic is not None
     assert found.semantic is not None
     relations = {name: each.count for name, each in found.semantic.interaction.by_relation.items()}
     assert (relations["similar"], relations["unresolved"]) == (said["look"] + said["hold"], said["throw"])

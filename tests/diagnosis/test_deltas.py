@@ -12,7 +12,6 @@ from hypothesis import given, strategies as st
 from shoe.benchmarks.classes import ClassSplit
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.core.boxes import Coordinates
-from shoe.core.errors import OptionError
 from shoe.diagnosis.diagnose import Diagnosis
 from shoe.diagnosis.error_types import NAMES
 from shoe.diagnosis.vocabulary_gap import Tables
@@ -165,9 +164,3 @@ def test_two_seeds_by_hand() -> None:
 def test_what_is_not_drawn_has_no_spread(how: dict[str, Any]) -> None:
     found = diagnosed(image([RIDE], [Triplet(P1, O1, "kiss", "horse", 0.5)]), **how)
     assert set(found.spreads["interaction"]) <= {0.0, None}
-
-
-@pytest.mark.parametrize("seeds", [0, 1001])
-def test_how_many_seeds(seeds: int) -> None:
-    with pytest.raises(OptionError, match=f"seeds: found {seeds}, .*1000"):
-        diagnosed(image([], []), seeds=seeds)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from shoe.diagnosis.error_gains import ErrorExample, Shown, examples
+from shoe.diagnosis.error_gains import ErrorExample, Shown
 from shoe.diagnosis.error_types import ERRORS, ErrorType
 from tests.diagnosis.by_hand import AWAY, O2, P2, RIDE, diagnosed, image
 from tests.oracles.model import ImageScene, Triplet
@@ -31,23 +31,23 @@ def test_one_an_image_the_best_scored_first_and_every_kind_before_a_second_of_on
         scene(4, ("hold", 0.5), ("ride", 0.1)),
     )
     everything = [("2.jpg", "hold", 0.95), ("3.jpg", "feed", 0.3), ("1.jpg", "hold", 0.9), ("4.jpg", "hold", 0.5)]
-    assert shown(examples(result, "interaction")) == everything
-    assert shown(examples(result, "interaction", most=2)) == everything[:2]
-    assert examples(result, "duplicate") == []
+    assert shown(result.examples("interaction")) == everything
+    assert shown(result.examples("interaction", most=2)) == everything[:2]
+    assert result.examples("duplicate") == []
 
 
 def test_equal_scores_take_turns_by_the_seed_and_the_same_seed_chooses_the_same() -> None:
     scenes = [scene(number, ("hold", 0.5)) for number in range(30)]
 
     def images(seed: int) -> tuple[str, ...]:
-        return tuple(case.image for case in examples(diagnosed(*scenes, seed=seed), "interaction"))
+        return tuple(case.image for case in diagnosed(*scenes, seed=seed).examples("interaction"))
 
     assert len({images(seed) for seed in range(5)}) > 1
     assert images(3) == images(3)
 
 
 def test_a_case_says_what_was_predicted_what_is_true_and_how_they_overlap() -> None:
-    (case,) = examples(diagnosed(scene(1, ("hold", 0.5), ("ride", 0.25))), "interaction")
+    (case,) = diagnosed(scene(1, ("hold", 0.5), ("ride", 0.25))).examples("interaction")
     # Boxes by hand name their first and last pixels; pictures have edges.
     edges = (99.0, -1.0, 119.0, 19.0), (99.0, 99.0, 119.0, 119.0)
     assert case == ErrorExample(
@@ -64,12 +64,12 @@ def test_a_case_says_what_was_predicted_what_is_true_and_how_they_overlap() -> N
 
 def test_a_case_about_nothing_shows_the_nearest_truth_and_missed_truth_has_no_prediction() -> None:
     near = Triplet((105.0, 0.0, 124.0, 19.0), AWAY, "ride", "horse", 0.5)
-    (case,) = examples(diagnosed(image([HOLD, RIDE], [replace(near, object_box=O2)])), "association")
+    (case,) = diagnosed(image([HOLD, RIDE], [replace(near, object_box=O2)])).examples("association")
     assert case.about
-    (case,) = examples(diagnosed(image([HOLD, RIDE], [replace(near, human_box=(110.0, 0, 139, 19))])), "both_boxes")
+    (case,) = diagnosed(image([HOLD, RIDE], [replace(near, human_box=(110.0, 0, 139, 19))])).examples("both_boxes")
     assert case.truth is not None
     assert (case.about, case.truth.verb) == (False, "ride")
-    (case,) = examples(diagnosed(image([RIDE], [])), "missed_gt")
+    (case,) = diagnosed(image([RIDE], [])).examples("missed_gt")
     assert case.truth is not None
     assert (case.predicted, case.score, case.overlap, case.found, case.truth.verb) == (None, None, None, None, "ride")
 
@@ -78,7 +78,7 @@ def test_a_case_about_nothing_shows_the_nearest_truth_and_missed_truth_has_no_pr
 @pytest.mark.parametrize("model", ["detector", "free text"])
 def test_of_real_scenes_each_case_is_of_its_error(model: str, error: str) -> None:
     diagnosis = demo(model)
-    found = examples(diagnosis, error)
+    found = diagnosis.examples(error)
     assert len(found) == min(6, len(found))
     assert max(Counter(case.image for case in found).values(), default=1) == 1
     if error == "missed_gt":

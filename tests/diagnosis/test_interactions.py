@@ -17,7 +17,6 @@ from shoe.diagnosis.localisation import localise, pair_figures
 from shoe.diagnosis.pairs import NEEDS, InteractionMap, PairDiagnosis, diagnose_pairs, interaction_map, negative_ap
 from shoe.predictions.pair_predictions import Pairs, pairs_of, read_pairs
 from shoe.scoring.matching.task import Task
-from tests.diagnosis.by_hand import both_variants
 from tests.diagnosis.test_against_oracle import diagnosis_of, each_variant
 from tests.diagnosis.test_localisation import CLASSES, known, moved_copies, tables
 from tests.errors import input_error
@@ -28,15 +27,13 @@ from tests.oracles.diagnosis_map import variant_ap
 from tests.oracles.diagnosis_pairs import InteractionFigures, Pair
 from tests.oracles.model import ImageScene, Triplet, from_tables
 from tests.oracles.scenes import random_scenes
-from tests.oracles.test_diagnosis import H1, H2, NOWHERE, NOWHERE_ELSE, O1, O2, image
-from tests.oracles.test_diagnosis_pairs import BESIDE, RIDE
+from tests.oracles.test_diagnosis import H2, NOWHERE, NOWHERE_ELSE, O2, image
+from tests.oracles.test_diagnosis_pairs import RIDE
 from tests.predictions.paired import as_pairs
 from tests.scoring.compare import close, task_of
 
 VERBS = CLASSES.verbs
 SCORES = [0.1, 0.3, 0.5, 0.9]
-
-VERBS = CLASSES.verbs
 
 
 def scored_pairs(scenes: Sequence[ImageScene], rng: np.random.Generator) -> dict[str, list[Pair]]:
@@ -64,6 +61,7 @@ def agree_on_negatives(scenes: list[ImageScene], seed: int, keep: bool) -> None:
     slow = slowly.negative_ap(scenes, predicted, keep)
     assert close(fast.all_points, slow["all_points"])
     assert close(fast.diag, slow["diag"])
+    assert (fast.all_points is None) == (fast.negatives == 0)
 
 
 @given(crowds(), st.integers(0, 2**16), st.booleans())
@@ -73,24 +71,7 @@ def test_negative_ap_of_small_scenes(scenes: list[ImageScene], seed: int, keep: 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_negative_ap_of_many_images(seed: int) -> None:
-    agree_on_negatives(random_scenes(np.random.default_rng(seed), 30, n_predictions=60), seed, keep=False)
-
-
-def negatives(*pairs: tuple[bool, float]) -> tuple[float | None, float | None]:
-    """Negative AP, and capped, of pairs that are on the truth or not, with their best verb's score."""
-    truth, _ = tables([image([RIDE], [])])
-    name = truth.interactions.images[0]
-    predicted = {name: [Pair(H1 if on else NOWHERE, O1, "horse", {"ride": p, "hold": p / 2}) for on, p in pairs]}
-    found = negative_ap(localise(as_pairs(predicted, VERBS), truth))
-    assert (found.pairs, found.negatives) == (len(pairs), sum(not on for on, _ in pairs))
-    return found.all_points, found.diag
-
-
-def test_negative_ap_by_hand() -> None:
-    assert negatives((True, 0.9), (False, 0.2), (False, 0.1)) == pytest.approx((1, 101 / 110))
-    both = (1 + 2 / 3) / 2, (51 + 50 * 2 / 3) / 110
-    assert negatives((False, 0.1), (True, 0.2), (False, 0.3)) == pytest.approx(both)
-    assert negatives((True, 0.9)) == (None, None)
+    agree_on_negatives(random_scenes(np.random.default_rng(seed), 15, n_predictions=60), seed, keep=False)
 
 
 # Interaction mAP
@@ -115,13 +96,15 @@ def agree_on_interactions(scenes: list[ImageScene], name: Variant, seed: int, ke
     lists = {s.name: scores[start[s.name] :][: len(s.predictions)].tolist() for s in scenes if s.name in start}
     fast = interaction_map(diagnosis_of(task, name, keep=keep), scores)
     same(fast, slowly.interaction_map(scenes, CLASSES, lists, name, keep))
+    if name == "paper":
+        localised = {verb for verb, number in zip(VERBS, fast.truths, strict=True) if number}
+        assert localised == set(ap_of(fast))
     rare, non_rare = by_class(diagnosed(scenes, CLASSES, name, keep), lists)
     assert close(fast.map_rare, rare)
     assert close(fast.map_non_rare, non_rare)
 
 
 def by_class(images: Sequence[Diagnosed], scores: Mapping[str, Sequence[float]]) -> tuple[float | None, float | None]:
-    """The oracle's interaction mAP with HOI classes in place of verbs, over rare and over other ones."""
     truths: Counter[int] = Counter()
     ranked = defaultdict(list)
     for scene in images:
@@ -151,39 +134,8 @@ def test_interaction_map_of_small_scenes(name: Variant, scenes: list[ImageScene]
 @each_variant
 @pytest.mark.parametrize("decimals", [None, 1])
 def test_interaction_map_of_many_images(name: Variant, decimals: int | None) -> None:
-    scenes = random_scenes(np.random.default_rng(6), 40, n_predictions=60, decimals=decimals, open_words=True)
+    scenes = random_scenes(np.random.default_rng(6), 20, n_predictions=60, decimals=decimals, open_words=True)
     agree_on_interactions(scenes, name, 6, keep=False)
-
-
-@both_variants
-def test_interaction_map_by_hand(variant: str) -> None:
-    """What is off its pair leaves with its truth; the true positive by the whole score ranks after its duplicate."""
-    truth = [RIDE, Triplet(H1, O1, "feed", "horse"), Triplet(H2, O2, "ride", "horse"), Triplet(H2, O2, "walk", "horse")]
-    predictions = [
-        Triplet(NOWHERE, O1, "ride", "horse", 0.9),
-        replace(RIDE, score=0.8),
-        Triplet(H1, O1, "walk", "horse", 0.7),
-        Triplet(BESIDE, O1, "ride", "horse", 0.6),
-    ]
-    table, predicted = tables([image(truth, predictions)])
-    found = interaction_map(diagnose(predicted, table, variant=variant), np.array([np.nan, 0.2, 0.9, 0.5]))
-    assert (ap_of(found), found.map) == ({"ride": 0.5, "feed": 0}, 0.25)
-    assert {VERBS[v]: int(n) for v, n in enumerate(found.truths) if n} == {"ride": 1, "feed": 1}
-
-
-@pytest.mark.parametrize(("variant", "share"), [("paper", 1 / 2), ("released", 6 / 11)])
-def test_interaction_map_averages_as_its_variant(variant: str, share: float) -> None:
-    """Of two rides one is found, after a wrong one: half the recall, at half the precision."""
-    truth = [RIDE, Triplet(H2, O2, "ride", "horse"), Triplet(H2, O2, "feed", "horse")]
-    # The second ride is the true positive by its whole score, and last by its interaction score.
-    predictions = [
-        Triplet(H2, O2, "hold", "horse", 0.9),
-        replace(RIDE, score=0.8),
-        Triplet(BESIDE, O1, "ride", "horse", 0.9),
-    ]
-    table, predicted = tables([image(truth, predictions)])
-    found = interaction_map(diagnose(predicted, table, variant=variant), np.array([0.9, 0.8, 0.7]))
-    assert found.ap[VERBS.index("ride")] == pytest.approx(share * 1 / 2)
 
 
 def test_missing_scores_are_named() -> None:
@@ -246,7 +198,6 @@ def test_what_each_file_supports(tmp_path: Path) -> None:
 
 @given(crowds(), st.integers(0, 2**16))
 def test_pairs_with_all_verbs_say_what_their_triplets_say(scenes: list[ImageScene], seed: int) -> None:
-    """Interaction scores reach triplets over their pairs."""
     task = task_of(known(scenes), CLASSES)
     own = pairs_of(task.predictions)
     verb_scores = np.random.default_rng(seed).random((len(own.table), len(VERBS)))

@@ -19,8 +19,8 @@ from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis_pairs import pair_localisation, pairs_of as slow_pairs_of
 from tests.oracles.model import ImageScene, Triplet, class_words, from_tables, to_tables
 from tests.oracles.scenes import random_scenes, small_classes
-from tests.oracles.test_diagnosis import H1, H2, NOWHERE, O1, O2, image
-from tests.oracles.test_diagnosis_pairs import BESIDE, RIDE
+from tests.oracles.test_diagnosis import H1, O1, image
+from tests.oracles.test_diagnosis_pairs import RIDE
 
 CLASSES = small_classes()
 RULES = st.builds(PairRules, **{name: st.sampled_from(values) for name, values in CHOICES.items()})
@@ -63,33 +63,13 @@ def test_small(scenes: list[ImageScene], rules: PairRules, keep: bool) -> None:
 
 @pytest.mark.parametrize("rules", EVERY_RULE, ids=str)
 def test_many(rules: PairRules) -> None:
-    agree(random_scenes(np.random.default_rng(5), 25, n_predictions=60, open_words=True), rules, keep=False)
+    agree(random_scenes(np.random.default_rng(5), 15, n_predictions=60, open_words=True), rules, keep=False)
 
 
 def test_pairs_of_a_file_count_each_time_they_are_given() -> None:
     truth, predictions = tables([image([RIDE], [RIDE, replace(RIDE, verb="hold"), replace(RIDE, score=0.5)])])
     assert pair_figures(localise(pairs_of(predictions), truth)).predictions == 1
     assert pair_figures(localise(Pairs(predictions.select(np.array([0, 1]))), truth)).precision == 1 / 2
-
-
-def test_one_pair_that_three_labels_draw_anew() -> None:
-    """A visible pair rides, holds and feeds; one prediction is on it, another on the object alone."""
-    truth = [RIDE, Triplet(BESIDE, O1, "hold", "horse"), Triplet((1.0, 0.0, 19.0, 19.0), O1, "feed", "horse")]
-    predictions = [RIDE, Triplet(H2, O1, "ride", "horse")]
-    for rules, expected in (
-        (PairRules("index"), (1, 1 / 3, 1 / 2, 3)),
-        (PairRules("merged"), (1, 1, 1 / 2, 1)),
-        (PairRules(precision="gt-count"), (1, 1 / 3, 3 / 2, 3)),
-    ):
-        found = figures(truth, predictions, rules)
-        assert (found.recall, found.recall_one_to_one, found.precision, found.truths) == expected
-
-
-def test_people_and_objects_are_found_in_any_pair() -> None:
-    """Both boxes of the truth are found, but in two pairs; the other person is found nowhere."""
-    truth = [RIDE, Triplet(H2, O2, "feed", "horse")]
-    found = figures(truth, [Triplet(H1, NOWHERE, "ride", "horse"), Triplet(NOWHERE, O1, "ride", "horse")])
-    assert (found.recall, found.human_recall, found.object_recall) == (0, 1 / 2, 1 / 2)
 
 
 def test_nothing_to_measure_is_none() -> None:
@@ -165,7 +145,6 @@ def test_real_counts(hico_det: GroundTruth, pairs: str, choice: str, truths: int
 @pytest.mark.real_data
 @pytest.mark.parametrize("rules", [PairRules(), PairRules("merged", "one-to-one")], ids=str)
 def test_on_real_truth(hico_det: GroundTruth, rules: PairRules) -> None:
-    """Moved and crossed copies of real annotations of 300 images."""
     truth = replace(hico_det, interactions=hico_det.interactions.select_images(np.arange(300)))
     predictions = moved_copies(truth.interactions, 4)
     fast = structs.asdict(pair_figures(localise(pairs_of(predictions), truth, rules)))

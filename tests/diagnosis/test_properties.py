@@ -54,10 +54,8 @@ def test_types_and_states_are_parts(variant: str, found: list[ImageScene], how: 
 @both_variants
 @any_diagnosis
 def test_gains_of_fixes(variant: str, found: list[ImageScene], how: dict[str, str]) -> None:
-    """All fixed is perfect, but absent if nothing is found even then: there is no class left to average.
-
-    No fix of the paper lowers mAP.
-    """
+    """All fixed is perfect, but absent if nothing is found even then: there is no class left to average."""
+    # No fix of the paper lowers mAP.
     result = diagnosed(*found, variant=variant, **how)
     last = result.progression[-1].means
     assert last.map == (pytest.approx(1) if (result.fixed_by >= 0).any() else None)
@@ -127,9 +125,12 @@ def test_predictions_on_other_images_change_nothing(variant: str, found: list[Im
         ({"seed": -1}, "seed: found -1, .*0 to 4294967295"),
         ({"seed": 2**32}, "seed: found 4294967296, .*0 to 4294967295"),
         ({"no_interaction": "drop"}, "no_interaction 'drop'.*: exclude, keep"),
+        *(({"seeds": seeds}, f"seeds: found {seeds}, .*1000") for seeds in (0, 1001)),
+        ({"protocol": "sho"}, r"'sho' \(did you mean shoe\?\)"),
+        ({"similarity": "hico"}, "similarity 'hico'"),
     ],
 )
-def test_wrong_options_are_named(wrong: dict[str, str], message: str) -> None:
+def test_wrong_options_are_named(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         diagnosed(image([], []), **wrong)
 

@@ -15,10 +15,9 @@ from shoe.benchmarks.scoring_options import StrictOptions
 from shoe.diagnosis.protocol_differences import count_mixtures, differences, false_positives, near_duplicates, shapley
 from shoe.scoring.matching.task import Task
 from shoe.scoring.strict import strict_score
-from tests.oracles.model import ImageScene, to_tables
+from tests.oracles.model import ImageScene, Triplet, to_tables
 from tests.oracles.scenes import random_scenes, small_classes
 from tests.scoring import compare
-from tests.scoring.test_true_positives import triplet
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +91,11 @@ def test_shapley_values_sum_and_ignore_what_never_matters(number: int, seed: int
 
 HICO_DET = benchmark("hico-det")
 UPT = HICO_DET.protocols["upt"]
+
+
+def triplet(left: float, score: float = 1.0, verb: str = "ride") -> Triplet:
+    """A person and a horse 100 pixels wide, so many pixels to the right."""
+    return Triplet((0.0, 0.0, 100.0, 100.0), (left, 0.0, left + 100, 100.0), verb, "horse", score)
 
 
 def task_of(*scenes: ImageScene) -> Task:

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.errors import OptionError
 from shoe.diagnosis.diagnose import diagnose
 from shoe.diagnosis.error_types import NAMES
 from shoe.diagnosis.vocabulary_gap import Tables
 from shoe.scoring.entries import Means
 from shoe.scoring.score import score
 from tests.diagnosis import by_hand
-from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, RIDE, both_variants, comparable, diagnosed, image
+from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, RIDE, both_variants, comparable, image
 from tests.diagnosis.meanings import read_for_meaning
 from tests.examples import examples
 from tests.oracles.model import ImageScene, Triplet
@@ -134,15 +133,6 @@ def test_absent_where_scores_are_no_confidences(rated: Path) -> None:
 @pytest.mark.parametrize("scenes", [[], [image([], [])], [image([], [RIDE])]], ids=len)
 def test_absent_without_ground_truth(rated: Path, scenes: list[ImageScene]) -> None:
     assert read_for_meaning(rated, *scenes).absent == {"map": "no ground truth"}
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "says"),
-    [("protocol", "sho", r"'sho' \(did you mean shoe\?\)"), ("similarity", "hico", "similarity 'hico'")],
-)
-def test_unknown_names_are_refused(option: str, value: str, says: str) -> None:
-    with pytest.raises(OptionError, match=says):
-        diagnosed(image([RIDE], []), **{option: value})
 
 
 def test_the_signature_names_the_map_the_protocol_and_the_diagnosis(rated: Path) -> None:

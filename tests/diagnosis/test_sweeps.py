@@ -42,7 +42,6 @@ def means_of(point: SweepPoint) -> Means:
 
 
 def left_of(scenes: list[ImageScene], table: Interactions, kept: Mask) -> list[ImageScene]:
-    """Scenes with only some rows of the table of their predictions."""
     left = {name: kept[slice(*table.offsets[i : i + 2])] for i, name in enumerate(table.images)}
     rows = [zip(s.predictions, left.get(s.name, []), strict=True) for s in scenes]
     return [replace(s, predictions=[p for p, k in row if k]) for s, row in zip(scenes, rows, strict=True)]

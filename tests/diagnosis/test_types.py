@@ -8,8 +8,7 @@ import pytest
 from shoe.benchmarks.truth import GroundTruth
 from shoe.diagnosis.diagnose import diagnose
 from shoe.diagnosis.error_types import FLOW, ErrorType, decide
-from tests.diagnosis.by_hand import AWAY, CLASSES, O1, O2, P1, P2, RIDE, both_variants, diagnosed, image, types
-from tests.oracles.boxes import Box
+from tests.diagnosis.by_hand import AWAY, CLASSES, O1, P1, P2, RIDE, both_variants, diagnosed, image, types
 from tests.oracles.model import Triplet, to_tables
 
 
@@ -48,29 +47,7 @@ def test_labels_are_the_names_of_the_figures() -> None:
     assert [type_.label for type_ in ErrorType] == labels
 
 
-WHOLE: Box = (1, 1, 10, 10)
 HUG = Triplet(P1, P2, "hug", "person")
-HALF: Box = (1, 1, 5, 10)
-"""IoU with WHOLE of exactly 0.5, counted in pixels."""
-
-
-def one_type(truth: list[Triplet], prediction: Triplet, **options: str) -> str:
-    return types(diagnosed(image(truth, [prediction]), **options))[0]
-
-
-@pytest.mark.parametrize(
-    ("human", "thing", "paper"),
-    [
-        (WHOLE, WHOLE, "true_positive"),
-        (HALF, WHOLE, "human_box"),
-        (WHOLE, HALF, "object_box"),
-        (HALF, HALF, "both_boxes"),
-    ],
-)
-def test_an_iou_of_exactly_one_half_is_enough_for_the_toolbox(human: Box, thing: Box, paper: str) -> None:
-    truth, prediction = [Triplet(WHOLE, WHOLE, "ride", "horse")], Triplet(human, thing, "ride", "horse")
-    found = [one_type(truth, prediction, variant=variant) for variant in ("paper", "released")]
-    assert found == [paper, "true_positive"]
 
 
 @both_variants
@@ -88,7 +65,7 @@ def test_an_iou_of_exactly_one_half_is_enough_for_the_toolbox(human: Box, thing:
     ],
 )
 def test_labels_and_people(variant: str, truth: Triplet, prediction: Triplet, expected: str) -> None:
-    assert one_type([truth], prediction, variant=variant) == expected
+    assert types(diagnosed(image([truth], [prediction]), variant=variant)) == [expected]
 
 
 @both_variants
@@ -96,23 +73,6 @@ def test_a_swapped_pair_has_nothing_to_become_and_leaves(variant: str) -> None:
     found = diagnosed(image([HUG], [Triplet(P2, P1, "hug", "person", 0.5)]), variant=variant)
     assert found.target.tolist() == [-1]
     assert not found.states["association"].kept.any()
-
-
-@both_variants
-def test_there_is_no_second_choice(variant: str) -> None:
-    """Two truths of a class nearly on each other: both predictions are about the first."""
-    near = (P1[0], P1[1], P1[2], P1[3] + 1)
-    truth = [RIDE, Triplet(near, O1, "ride", "horse")]
-    predictions = [Triplet(P1, O1, "ride", "horse", score) for score in (0.9, 0.8)]
-    found = diagnosed(image(truth, predictions), variant=variant)
-    assert types(found) == ["true_positive", "duplicate"]
-    assert (found.found_by.tolist(), found.target.tolist()) == ([0, -1], [0, 0])
-
-
-@both_variants
-def test_equal_scores_keep_their_order(variant: str) -> None:
-    found = diagnosed(image([RIDE], [Triplet(P1, O1, "ride", "horse", 0.5)] * 3), variant=variant)
-    assert types(found) == ["true_positive", "duplicate", "duplicate"]
 
 
 @both_variants
@@ -124,22 +84,6 @@ def test_words_outside_the_classes_have_types_but_no_rank(variant: str) -> None:
     assert types(found) == ["interaction", "object_box", "interaction", "interaction"]
     with_true = diagnosed(image([RIDE], [*predictions, Triplet(P1, O1, "ride", "horse", 0.5)]), variant=variant)
     assert with_true.means.map == 1
-
-
-@both_variants
-def test_without_no_interaction_its_boxes_images_and_predictions_have_no_part(variant: str) -> None:
-    no_interaction = Triplet(P2, O2, "no_interaction", "horse")
-    scenes = [
-        image([RIDE, no_interaction], [Triplet(P2, O2, "ride", "horse"), no_interaction]),
-        image([Triplet(P1, O1, "no_interaction", "horse")], [RIDE], "b.jpg"),
-        image([], [RIDE], "c.jpg"),
-    ]
-    found = diagnosed(*scenes, variant=variant)
-    assert types(found) == ["both_boxes", "", "", ""]
-    assert found.truth_status.tolist() == [2, -1, -1]
-    kept = diagnosed(*scenes, variant=variant, no_interaction="keep")
-    assert types(kept) == ["interaction", "true_positive", "interaction", ""]
-    assert (kept.truth_status >= 0).all()
 
 
 @both_variants

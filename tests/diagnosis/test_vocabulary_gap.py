@@ -86,10 +86,8 @@ def test_examples_lead_back_to_the_files(rated: Path) -> None:
 
 
 def test_words_with_a_meaning_can_count_as_false_positives(rated: Path) -> None:
-    """ "Galloping pony" elsewhere, the most confident: to equal words it is nothing, to the map it rides a horse.
-
-    It pushes both matches down a rank. With equal words that takes the AP from 1/4 to 1/2 x 1/3.
-    """
+    """ "Galloping pony" elsewhere, the most confident: to equal words it is nothing, to the map it rides a horse."""
+    # It pushes both matches down a rank. With equal words that takes the AP from 1/4 to 1/2 x 1/3.
     elsewhere = [Triplet(P1, O1, "kiss", "horse")], [Triplet(AWAY, AWAY, "gallop", "pony", 1.0)]
     found = gap_of(rated, *TWO_WORDS, image(*elsewhere, "c.jpg"))
     # Two classes: that of the kiss has no match and AP 0.
@@ -100,10 +98,8 @@ def test_words_with_a_meaning_can_count_as_false_positives(rated: Path) -> None:
 
 
 def test_the_map_may_match_others(rated: Path) -> None:
-    """Half right both, the more confident "gallop horse" is matched by equal words, "ride pony" by the map.
-
-    Then "gallop horse" is left over above it: charged, it halves precision.
-    """
+    """Half right both, the more confident "gallop horse" is matched by equal words, "ride pony" by the map."""
+    # Then "gallop horse" is left over above it: charged, it halves precision.
     both = [Triplet(P1, O1, "gallop", "horse", 0.9), Triplet(P1, O1, "ride", "pony", 0.8)]
     found = gap_of(rated, image(TRUTH, both))
     assert found.exact_map == near(1 / 4)

@@ -19,11 +19,11 @@ from shoe.demo import PREDICTIONS, TRUTH
 from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import ids_of, names_of
 from shoe.llm.budget import Budget
-from shoe.maps.complete import OPTIONS, Completion, Why, complete
+from shoe.maps.complete import Completion, Why, complete
 from shoe.maps.growing_map import Pair, map_to_continue
 from shoe.maps.planning import plan_needed
 from shoe.predictions import read_predictions
-from shoe.scoring.evidence.bounds import false_positives
+from shoe.scoring.evidence.bounds import OPTIONS, false_positives
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
 from shoe.scoring.scorer import Scorer

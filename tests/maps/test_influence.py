@@ -8,10 +8,8 @@ import numpy as np
 
 import shoe
 from shoe.lexicon.store import names_of
-from shoe.maps.complete import OPTIONS
 from shoe.maps.influence import by_credit, by_false_positives
-from shoe.scoring.evidence.bounds import OpenScore, precision_bounds
-from shoe.scoring.evidence.draws import imputation_of
+from shoe.scoring.evidence.bounds import OPTIONS, OpenScore, imputation_of, precision_bounds
 from shoe.scoring.scorer import Scorer
 from tests.maps.samples import Rows, made
 from tests.oracles.model import ImageScene, Triplet, to_tables
@@ -35,10 +33,9 @@ def prospects_of(folder: Path, scenes: Sequence[tuple[list[Triplet], list[Triple
     truth, predictions = to_tables(images, small_classes())
     report = shoe.score(predictions, truth, similarity=folder / "map", protocols=["shoe"])
     assert report.similarities is not None
-    imputation = imputation_of(report.task, report.similarities, OPTIONS)
+    imputation = imputation_of(report.task, report.similarities)
     assert imputation is not None
-    scorer = Scorer(report.task, imputation.low, OPTIONS)
-    return OpenScore.from_scorer(scorer, imputation, scorer.map_rows)
+    return OpenScore.from_scorer(Scorer(report.task, imputation.low, OPTIONS), imputation)
 
 
 def chosen(prospects: OpenScore, *, credit: bool, most: int = 1 << 40) -> set[tuple[str, str]]:

@@ -18,11 +18,7 @@ class Candidate(NamedTuple):
 
 
 def assigned(candidates: list[Candidate], scores: list[float], assign: str, sigma_ties: str) -> dict[int, int]:
-    """Prediction of each matched truth. ``scores`` are the predictions'.
-
-    Raises:
-        OutOfReachError: if assign=hungarian would have to try too much.
-    """
+    """Prediction of each matched truth. ``scores`` are the predictions'."""
     if assign == "hungarian":
         return _optimal(candidates)
     if assign == "confidence":

@@ -19,7 +19,6 @@ Entry = tuple[float, float]
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """Mean of the values that are there; None where there is none."""
     present = [value for value in values if value is not None]
     return sum(present) / len(present) if present else None
 
@@ -38,10 +37,8 @@ def recall_grid(name: Grid) -> list[float]:
 
 
 def interpolated(labels: Sequence[float], truths: int, thresholds: Sequence[float], tolerance: float = 0.0) -> float:
-    """Mean over thresholds of the largest precision at a recall that reaches the threshold; 0 where none does.
-
-    Sums of fractional labels differ in their last digits by order, so recall may miss a threshold by the tolerance.
-    """
+    """Mean over thresholds of the largest precision at a recall that reaches the threshold; 0 where none does."""
+    # Sums of fractional labels differ in their last digits by order, so recall may miss a threshold by the tolerance.
     if truths == 0:
         return 0.0
     curve = _curve(labels, truths, epsilon=0.0)
@@ -95,9 +92,6 @@ def expected_ap(entries: Sequence[Entry], truths: int, method: Method) -> float:
 
     Entries of one score and one label are interchangeable, so each distinct sequence of labels of a tie group comes
     from equally many orders: the mean over distinct sequences is the mean over orders.
-
-    Raises:
-        OutOfReachError: if there are more than ``MOST_ORDERS`` distinct sequences.
     """
     ranked = sorted(entries, key=lambda entry: -entry[0])
     groups = [[label for _, label in tied] for _, tied in groupby(ranked, key=lambda entry: entry[0])]
@@ -112,7 +106,6 @@ def expected_ap(entries: Sequence[Entry], truths: int, method: Method) -> float:
 
 
 def _curve(labels: Sequence[float], truths: int, epsilon: float) -> list[tuple[float, float]]:
-    """Recall and precision after each entry."""
     found = accumulate(labels)
     return [(of / (truths + epsilon), of / (rank + epsilon)) for rank, of in enumerate(found, start=1)]
 

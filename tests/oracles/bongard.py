@@ -54,11 +54,7 @@ def answered(
 ) -> bool | None:
     """The paper's oracle: what it says of a query; None where it has no concept.
 
-    Args:
-        positives: of each of the six pictures, what was detected in it.
-        negatives: likewise.
-        query: likewise.
-        by_image: whether a picture has one vote for an interaction, however often it was detected there.
+    A picture is what was detected in it; ``by_image`` gives it one vote for an interaction, however often it is there.
     """
     of_negatives = {word for picture in negatives for word in picture}
     votes: Counter[Word] = Counter()

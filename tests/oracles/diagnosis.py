@@ -122,14 +122,7 @@ class Diagnosed:
 def diagnosed(
     scenes: Iterable[ImageScene], classes: HoiClasses, variant: Variant = "paper", no_interaction: bool = False
 ) -> list[Diagnosed]:
-    """Type all predictions of the images that count.
-
-    Args:
-        scenes: images in the order of the ground truth.
-        classes: the dataset's classes.
-        variant: whose rules.
-        no_interaction: keep the classes that say a person does nothing with the object.
-    """
+    """Type all predictions of the images that count."""
     numbers = {pair: k for k, pair in enumerate(class_words(classes))}
     images = []
     for scene in counted(scenes, no_interaction):
@@ -153,7 +146,6 @@ def counted(scenes: Iterable[ImageScene], no_interaction: bool) -> list[ImageSce
 
 
 def error_types(images: Iterable[Diagnosed]) -> dict[tuple[str, int], ErrorType]:
-    """Type of each prediction that is not left out, by image name and row."""
     return {(image.name, p.row): p.type for image in images for p in image.predictions}
 
 

@@ -58,7 +58,6 @@ class State:
     left_out: set[int] = field(default_factory=set)
 
     def holder(self, place: int) -> Entry | None:
-        """The true positive of a truth."""
         return next((entry for entry in self.entries if entry.truth == place), None)
 
     def of(self, kind: ErrorType) -> list[Entry]:
@@ -70,7 +69,6 @@ class State:
 
 
 def unfixed(image: Diagnosed) -> State:
-    """The image as the detector left it."""
     best = _best_map(image) if image.variant == "released" else []
     return State(image, [Entry(p, p.hoi, p.type, p.truth) for p in image.predictions], best)
 
@@ -164,7 +162,6 @@ def _one_pair(image: Diagnosed, a: int, b: int) -> bool:
 
 
 def unmatched(state: State) -> set[int]:
-    """Places of truths without a true positive."""
     return {place for place in range(len(state.image.truth)) if state.holder(place) is None}
 
 

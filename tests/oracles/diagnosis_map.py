@@ -22,14 +22,8 @@ class MapFigures(TypedDict):
 def oracle_map(
     images: Sequence[Diagnosed], classes: HoiClasses, oracle: str | None = None, choose: Choose = greedy
 ) -> MapFigures:
-    """MAP after one oracle alone (Eq. 2's mAP_o); before any for None.
-
-    Args:
-        images: from ``diagnosed``.
-        classes: the dataset's classes.
-        oracle: a name of ``ORACLES``.
-        choose: what to do where the papers choose at random; images are asked in order, predictions by rank.
-    """
+    """MAP after one oracle alone (Eq. 2's mAP_o); before any for None."""
+    # ``choose`` does what the papers do at random; images are asked in order, predictions by rank.
     states = [unfixed(image) for image in images]
     if oracle is not None:
         for state in states:

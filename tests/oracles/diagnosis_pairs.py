@@ -65,16 +65,8 @@ def pair_localisation(
     precision: PrecisionOption = "first-match",
     no_interaction: bool = False,
 ) -> PairFigures:
-    """Recall, precision and number of pairs (8.7, S1 228-236), and recall of humans and objects alone (S1 378).
-
-    Args:
-        scenes: images in the order of the ground truth.
-        predicted: pairs by image name; those of the predicted triplets if absent.
-        pairs: how pairs of the ground truth are told apart.
-        recall: how many pairs of the ground truth one prediction may find.
-        precision: which predictions are right.
-        no_interaction: count pairs of the ground truth that only do nothing.
-    """
+    """Recall, precision and number of pairs (8.7, S1 228-236), and recall of humans and objects alone (S1 378)."""
+    # Pairs are those of the predicted triplets unless ``predicted`` has others by image name.
     truths = found = predictions = right = images = 0
     humans = humans_found = objects = objects_found = 0
     for scene in counted(scenes, no_interaction):
@@ -133,11 +125,7 @@ def negative_ap(
 
 
 def action_scores(scene: ImageScene, predicted: Sequence[Pair]) -> list[float]:
-    """Score of each predicted triplet's verb alone: that of the first pair with exactly its boxes and object.
-
-    Raises:
-        KeyError: for a triplet whose pair or verb is not there.
-    """
+    """Score of each predicted triplet's verb alone: that of the first pair with exactly its boxes and object."""
     scores: dict[tuple[Pair, str], float] = {}
     for pair in predicted:
         for verb, score in pair.verb_scores.items():
@@ -152,15 +140,8 @@ def interaction_map(
     variant: Variant = "paper",
     no_interaction: bool = False,
 ) -> InteractionFigures:
-    """MAP of verbs on correctly localised pairs, ranked by interaction scores alone (8.9, S1 258).
-
-    Args:
-        scenes: images in the order of the ground truth.
-        classes: the dataset's classes.
-        scores: by image name, the interaction score of each row of its predictions (``action_scores``).
-        variant: whose types, denominators and average precision.
-        no_interaction: keep the verb that says a person does nothing.
-    """
+    """MAP of verbs on correctly localised pairs, ranked by interaction scores alone (8.9, S1 258)."""
+    # ``scores`` are by image name, one for each row of its predictions (``action_scores``).
     truths: dict[str, int] = {}
     ranked: dict[str, list[tuple[float, int]]] = {}
     for image in diagnosed(scenes, classes, variant, no_interaction):

@@ -54,7 +54,6 @@ class ImageScene:
 
 
 def class_words(classes: HoiClasses) -> list[tuple[str, str]]:
-    """(verb, object) of each class, in class order."""
     return [(classes.verbs[v], classes.objects[o]) for v, o in zip(classes.verb, classes.object, strict=True)]
 
 
@@ -77,10 +76,8 @@ def from_tables(truth: GroundTruth, predictions: Interactions) -> list[ImageScen
 def to_tables(
     scenes: Sequence[ImageScene], classes: HoiClasses, prediction_order: Sequence[int] | None = None
 ) -> tuple[GroundTruth, Interactions]:
-    """Write tables. An image without predictions is left out of the predictions, as most files leave it out.
-
-    ``prediction_order`` lists the scenes in the order in which the prediction file has their images.
-    """
+    """Write tables. An image without predictions is left out of the predictions, as most files leave it out."""
+    # ``prediction_order`` lists the scenes in the order in which the prediction file has their images.
     known = [scene for scene in scenes if scene.known]
     labels = None
     if any(scene.labels is not None for scene in known):

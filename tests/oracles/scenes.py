@@ -4,22 +4,20 @@ All coordinates are multiples of 1/4, and all similarities of 1/4, so that sums,
 IoUs, IoUs of exactly 0.5 and equal similarities are equal in any order of arithmetic.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
 from zlib import crc32
 
 import numpy as np
-from hypothesis import reject, strategies as st
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.boxes import Coordinates
 from shoe.core.interactions import Interactions
-from tests.oracles.average_precision import OutOfReachError
 from tests.oracles.boxes import Box, moved
 from tests.oracles.meaning import Similarity
 from tests.oracles.model import ImageScene, Triplet, class_words, to_tables
@@ -86,10 +84,8 @@ def exact(part: int) -> Similarity:
 
 @cache
 def toy_similarity(classes: HoiClasses, seed: int = 0) -> tuple[Similarity, Similarity]:
-    """Similarity of verbs and of objects: fixed by the words, a quarter's multiple, 1 for the same word.
-
-    Senses of one verb differ: the value depends on the class's synset. no_interaction is like itself alone.
-    """
+    """Similarity of verbs and of objects: fixed by the words, a quarter's multiple, 1 for the same word."""
+    # Senses of one verb differ: the value depends on the class's synset. no_interaction is like itself alone.
     words = class_words(classes)
 
     def value(name: str, synset: str, word: str) -> float:
@@ -119,15 +115,6 @@ def similarity_values(similarity: Similarity, classes: HoiClasses, words: Sequen
     return np.array(table, np.float64).reshape(len(classes), len(words))
 
 
-@contextmanager
-def within_reach() -> Iterator[None]:
-    """Leave out the example of a property that an oracle cannot enumerate."""
-    try:
-        yield
-    except OutOfReachError:
-        reject()
-
-
 def scenes(**limits: Any) -> st.SearchStrategy[list[ImageScene]]:
     """Small scenes that a seed decides, a twentieth as dear as drawn ones; see :func:`small_scenes`."""
     return st.integers(0, 2**32 - 1).map(lambda seed: small_scenes(np.random.default_rng(seed), **limits))
@@ -136,10 +123,8 @@ def scenes(**limits: Any) -> st.SearchStrategy[list[ImageScene]]:
 def small_scenes(
     rng: np.random.Generator, max_images: int = 4, max_truth: int = 5, max_predictions: int = 8, labels: bool = True
 ) -> list[ImageScene]:
-    """Known images in order, then perhaps one that the truth does not list.
-
-    ``labels`` allows image-level annotations, on all images or on none.
-    """
+    """Known images in order, then perhaps one that the truth does not list."""
+    # ``labels`` allows image-level annotations, on all images or on none.
     annotated = labels and rng.random() < 0.5
     # Few classes in an example, so that images meet in them.
     pool = [TRUTH_WORDS[i] for i in rng.permutation(len(TRUTH_WORDS))[: rng.integers(2, 5)].tolist()]
@@ -154,7 +139,6 @@ def small_scenes(
 
 
 def one_of(rng: np.random.Generator, values: Sequence[T]) -> T:
-    """Any of some values, whatever they are."""
     return values[int(rng.integers(len(values)))]
 
 
@@ -245,16 +229,8 @@ def random_scenes(
     decimals: int | None = None,
     open_words: bool = False,
 ) -> list[ImageScene]:
-    """Scenes of all 600 classes, detector-like: about half of the predictions lie on a truth's pair.
-
-    Args:
-        rng: fixes everything.
-        n_images: number of images, all known; some have no truth, some no predictions.
-        n_predictions: predictions of most images.
-        n_truth: mean number of truths.
-        decimals: round scores, so that they tie; None leaves them distinct.
-        open_words: a tenth of the words are none of the dataset's.
-    """
+    """Scenes of all 600 classes, detector-like: about half of the predictions lie on a truth's pair."""
+    # Scores are rounded to ``decimals``, so that they tie; with ``open_words`` a tenth of the words are no labels.
 
     def pair() -> tuple[Box, Box]:
         corner = rng.integers(1, 300, (2, 2))

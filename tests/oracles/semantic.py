@@ -99,12 +99,7 @@ def semantic(
     options: Mapping[str, object] | None = None,
     senseless: Container[str] = SENSELESS,
 ) -> SemanticFigures:
-    """Score scenes, in the order of the ground truth's images, by meaning.
-
-    Raises:
-        TypeError: for an option that does not exist.
-        OutOfReachError: if ties=expected or assign=hungarian meets too much to enumerate.
-    """
+    """Score scenes, in the order of the ground truth's images, by meaning."""
     chosen = replace(Options(), **{name.replace("-", "_"): value for name, value in (options or {}).items()})  # type: ignore[arg-type]
     words = class_words(classes)
     kept = [k for k, (verb, _) in enumerate(words) if chosen.no_interaction == "keep" or verb != "no_interaction"]
@@ -308,7 +303,6 @@ def _pair_iou(one: Truth | _Prediction, other: _Prediction, options: Options) ->
 
 
 def _overlaps(one: Truth | _Prediction, other: _Prediction, options: Options) -> bool:
-    """Whether both boxes overlap enough."""
     pair = _pair_iou(one, other, options)
     return pair > options.threshold if options.threshold_at == ">" else pair >= options.threshold
 

@@ -75,12 +75,7 @@ def strict(
 ) -> StrictFigures:
     """Score scenes under one protocol; what is absent is None.
 
-    Args:
-        scenes: images in the order of the ground truth.
-        classes: the dataset's classes.
-        protocol: whose rules.
-        bugs: do what the reference does where that is a bug (qpic, gen-vlkt, diag).
-        grid: another grid of recalls than the protocol's.
+    ``bugs`` does what the reference does where that is a bug (qpic, gen-vlkt, diag); ``grid`` replaces the protocol's.
     """
     words = class_words(classes)
     numbers = {pair: k for k, pair in enumerate(words)}

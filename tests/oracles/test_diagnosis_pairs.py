@@ -2,18 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
-import shoe
-from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis import VARIANTS, Variant
-from tests.oracles.diagnosis_pairs import Pair, action_scores, interaction_map, negative_ap, pair_localisation, pairs_of
-from tests.oracles.model import ImageScene, Triplet, from_tables
-from tests.oracles.scenes import CLASSES, predict_the_truth
+from tests.oracles.diagnosis_pairs import Pair, action_scores, interaction_map, negative_ap, pair_localisation
+from tests.oracles.model import ImageScene, Triplet
+from tests.oracles.scenes import CLASSES
 from tests.oracles.test_diagnosis import FEED, H1, H2, NOWHERE, NOWHERE_ELSE, O1, O2, RIDE as RIDE, image
 
 BESIDE = (0.0, 0.0, 19.0, 17.0)
@@ -148,50 +145,9 @@ def test_interaction_map_where_the_release_differs(variant: Variant, ride: float
     assert figures["ap"] == {"ride": pytest.approx(ride), "hold": hold}
 
 
-@pytest.mark.parametrize(("variant", "ride"), [("paper", 1 / 2), ("released", 6 / 11)])
-def test_average_precision_of_interactions_is_the_variants(variant: Variant, ride: float) -> None:
-    """Of two rides on pairs that are found, one is named."""
-    scene = image([RIDE, replace(FEED, verb="ride")], [RIDE, replace(FEED, verb="hold")])
-    figures = interaction_map([scene], CLASSES, {"a.jpg": [1, 1]}, variant)
-    assert figures["ap"] == {"ride": pytest.approx(ride)}
-
-
 def test_interaction_scores_come_from_pairs() -> None:
     pairs = [Pair(H1, O1, "horse", {"ride": 0.25, "hold": 0.5}), Pair(H1, O1, "bicycle", {"ride": 0.75})]
     scene = image([], [RIDE, replace(RIDE, object="bicycle"), replace(RIDE, verb="hold")])
     assert action_scores(scene, pairs) == [0.25, 0.75, 0.5]
     with pytest.raises(KeyError):
         action_scores(scene, pairs[:1])
-
-
-@given(crowds(), st.sampled_from(("index", "merged")))
-def test_options_are_ordered(scenes: list[ImageScene], pairs: Any) -> None:
-    any_first = pair_localisation(scenes, pairs=pairs)
-    own = pair_localisation(scenes, pairs=pairs, recall="one-to-one", precision="one-to-one")
-    by_truth = pair_localisation(scenes, pairs=pairs, precision="gt-count")
-    if any_first["recall"] is not None and own["recall"] is not None:
-        assert own["recall"] <= any_first["recall"]
-    if any_first["precision"] is not None and own["precision"] is not None and by_truth["precision"] is not None:
-        assert any_first["precision"] <= own["precision"] <= min(1, by_truth["precision"])
-
-
-@given(crowds(), st.sampled_from(VARIANTS), st.booleans())
-def test_interaction_map_is_perfect_for_the_truth_itself(
-    scenes: list[ImageScene], variant: Variant, no_interaction: bool
-) -> None:
-    predict_the_truth(scenes)
-    scores = {scene.name: [1.0] * len(scene.predictions) for scene in scenes}
-    figures = interaction_map(scenes, CLASSES, scores, variant, no_interaction)
-    assert all(value == pytest.approx(1) for value in figures["ap"].values())
-    assert all(len(pairs_of(scene)) <= len(scene.truth) for scene in scenes)
-
-
-@pytest.mark.slow
-@pytest.mark.real_data
-def test_real_pairs(shared_data: Path) -> None:
-    """Counts of protocols.md 8, 8.7 and 15."""
-    truth = shoe.read_ground_truth(str(shared_data / "hico_det" / "instances_test2015.json"), dataset="hico-det")
-    scenes = from_tables(truth, truth.interactions)
-    assert pair_localisation(scenes, {}, no_interaction=True)["truths"] == 33_405
-    assert pair_localisation(scenes, {}, pairs="merged", no_interaction=True)["truths"] == 22_012
-    assert pair_localisation(scenes, {})["truths"] == 29_110

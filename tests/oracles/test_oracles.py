@@ -13,7 +13,7 @@ from tests.oracles import average_precision as curves
 from tests.oracles.average_precision import Method, average_precision, eleven_point, expected_ap, recall_grid
 from tests.oracles.boxes import iou_continuous, iou_pixels, iou_pixels_strict, moved
 from tests.oracles.model import ImageScene, from_tables, to_tables
-from tests.oracles.scenes import CLASSES, random_scenes, scenes
+from tests.oracles.scenes import CLASSES, scenes
 
 METHODS: tuple[Method, ...] = get_args(Method)
 
@@ -104,9 +104,3 @@ def test_scenes_survive_the_tables(found: list[ImageScene], random: Random) -> N
     order = list(range(len(found)))
     random.shuffle(order)
     assert from_tables(*to_tables(found, CLASSES, order)) == found
-
-
-def test_random_scenes_are_fixed_by_their_generator() -> None:
-    one, other = (random_scenes(np.random.default_rng(3), 4, open_words=True) for _ in range(2))
-    assert one == other
-    assert sum(len(scene.predictions) for scene in one) > 0

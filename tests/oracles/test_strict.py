@@ -19,7 +19,6 @@ def figures(found: ImageScene | list[ImageScene], protocol: Protocol, bugs: bool
 
 
 def ride_ap(*found: ImageScene) -> dict[str, float | None]:
-    """AP of riding a horse under each protocol."""
     return {protocol: figures([*found], protocol)["ap"][RIDE] for protocol in PROTOCOLS}
 
 

@@ -31,7 +31,6 @@ Triplet = tuple[int, Any, Any]
 
 
 def annotations(truth: dict[str, list[Triplet]]) -> list[dict[str, Any]]:
-    """Ground truth as SWIG-HOI's JSON has it."""
     images = []
     for number, (name, triplets) in enumerate(truth.items()):
         boxes, hois = [], []

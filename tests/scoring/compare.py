@@ -84,7 +84,6 @@ def same(fast: NDArray[np.float64], slow: Sequence[float | None]) -> None:
 
 
 def close(fast: float | None, slow: float | None) -> bool:
-    """Whether two figures agree to 1e-9, absent ones included."""
     return fast is slow is None or (fast is not None and slow is not None and abs(fast - slow) <= 1e-9)
 
 

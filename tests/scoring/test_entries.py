@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from shoe.benchmarks.hico_det import PROTOCOLS
 from shoe.benchmarks.protocols import SEMANTIC
-from shoe.benchmarks.scoring_options import StrictOptions, Ties, changed
+from shoe.benchmarks.scoring_options import StrictOptions, changed
 from shoe.core.arrays import Indices
 from shoe.scoring.average_precision import FixedRanking
 from shoe.scoring.entries import AveragingRule, ClassScores, Entries, Means
@@ -113,15 +113,3 @@ def test_a_fixed_ranking_scores_what_is_left_as_entries_of_their_own(seed: int, 
     np.testing.assert_allclose(found.ap, expected.ap, rtol=0, atol=1e-12)
     assert found.entries.tolist() == expected.entries.tolist()
     assert close(found.means(rare, unseen), expected.means(rare, unseen))
-
-
-def test_a_rule_says_it_for_both_families() -> None:
-    assert AveragingRule.from_options(PROTOCOLS["diag"]).skip_without_hit
-    assert AveragingRule.from_options(PROTOCOLS["thid"]).truthless_count
-    assert AveragingRule.from_options(changed(SEMANTIC["shoe"], ["classes=all"])).truthless_count
-    assert AveragingRule.from_options(SEMANTIC["shoe-literal"]).ties is Ties.INPUT
-
-
-@pytest.mark.parametrize(("a", "b", "minus"), [(0.5, 0.25, 0.25), (None, 0.5, None), (0.5, None, None)])
-def test_differences_of_means(a: float | None, b: float | None, minus: float | None) -> None:
-    assert Means(a, a, a).minus(Means(b, b, b)) == Means(minus, minus, minus)

@@ -21,7 +21,7 @@ ORDERS = [[6, 5, 4, 3, 2, 1, 0], [0, 2, 1, 3, 5, 4, 6], [3, 0, 6, 1, 5, 2, 4]]
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=str)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_images_may_come_in_any_order(order: list[int], seed: int) -> None:
     # As many predictions on each image, so that rows and images shift together; no two of equal scores.
     found = random_scenes(np.random.default_rng(seed), IMAGES, n_predictions=12)

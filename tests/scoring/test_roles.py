@@ -28,7 +28,6 @@ def predicted(path: Path) -> shoe.Interactions:
 
 
 def figures(truth: Path, said: Path) -> dict[tuple[str, str], float]:
-    """AP by protocol and entry."""
     table = shoe.read_ground_truth(truth, dataset="v-coco")
     report = shoe.score(predicted(said), table, protocols=list(SCENARIOS))
     return {
@@ -137,7 +136,6 @@ def check(folder: Path, write: Callable[[Any, Path], Path], scene: tuple[list[li
 
 
 def test_triplets_of_qpic_are_as_its_pickle(tmp_path: Path) -> None:
-    """A query with 29 verbs, some of objects that are none: what QPIC writes as JSON and as a pickle scores alike."""
     truths, _ = v_coco.scene(11, 4)
     rng = np.random.default_rng(0)
     pickled: list[list[Said]] = []
@@ -176,7 +174,6 @@ def test_triplets_of_qpic_are_as_its_pickle(tmp_path: Path) -> None:
 
 @pytest.fixture
 def scored(tmp_path: Path) -> tuple[list[list[Said]], shoe.Interactions, shoe.GroundTruth]:
-    """Predictions of a scene, as a table, and its truth."""
     truths, said = v_coco.scene(5)
     truth = shoe.read_ground_truth(v_coco.write_everything(truths, tmp_path / "truth.txt"), dataset="v-coco")
     return said, predicted(v_coco.write_pickle(said, tmp_path / "said.pkl")), truth

@@ -9,9 +9,9 @@ from hypothesis import given, strategies as st
 
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.scoring.entries import harmonic_mean
-from shoe.scoring.strict import strict_entries
-from tests.oracles.model import ImageScene
-from tests.oracles.scenes import CLASSES, random_scenes, scenes
+from shoe.scoring.strict import best_with_first_copies, strict_entries
+from tests.oracles.model import ImageScene, Triplet
+from tests.oracles.scenes import CLASSES, HUMAN, one_image, random_scenes, scenes
 from tests.oracles.strict import PROTOCOLS, Protocol, strict
 from tests.scoring.compare import STRICT_FIGURES, close, fast_strict, same_figures, task_of
 
@@ -45,6 +45,12 @@ def test_agrees_with_the_oracle_on_small_scenes(protocol: Protocol, found: list[
     agree(found, protocol, bugs)
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_prediction_is_held_against_its_nearest_truth(protocol: Protocol) -> None:
+    near, between, far = (Triplet(HUMAN, (x, 10, x + 39, 49), "ride", "horse", 1 - x / 64) for x in (0.0, 10.0, 20.0))
+    agree([one_image([near, between], [near, far])], protocol, bugs=True)
+
+
 @cache
 def crowded(decimals: int | None) -> list[ImageScene]:
     """Images with more than 100 predictions each, so that caps cut."""
@@ -55,6 +61,20 @@ def crowded(decimals: int | None) -> list[ImageScene]:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("decimals", [None, 1])
 def test_agrees_with_the_oracle_on_many_images(protocol: Protocol, decimals: int | None) -> None:
-    """With and without ties."""
     for bugs in (True, False):
         agree(crowded(decimals), protocol, bugs)
+
+
+rows = st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.1, 0.5, 0.9])), max_size=30)
+
+
+@given(rows, st.integers(1, 5))
+def test_first_copies_take_the_first_row_of_each_value(entries: list[tuple[int, float]], most: int) -> None:
+    entries = sorted(entries, key=lambda entry: entry[0])
+    image, score = np.array([i for i, _ in entries], np.int64), np.array([s for _, s in entries])
+    expected = []
+    for i in range(4):
+        of_image = [k for k in range(len(image)) if image[k] == i]
+        values = sorted((score[k] for k in of_image), reverse=True)[:most]
+        expected += [next(k for k in of_image if score[k] == value) for value in values]
+    assert best_with_first_copies(image, score, most).tolist() == expected

@@ -139,7 +139,6 @@ def _meaning(*arguments: Any, similarity: str = "dataset") -> SemanticResult:
 
 
 def _said(table: Interactions, other: dict[str, str]) -> Interactions:
-    """Ground truth as predictions, all with score 1, with other words for some actions."""
     verbs = tuple(other.get(verb, verb) for verb in table.verbs)
     return replace(table, verbs=verbs, score=np.ones(len(table)))
 

@@ -84,7 +84,6 @@ def name_of(number: int) -> int:
 
 
 def records(said: list[list[Said]]) -> list[dict[str, Any]]:
-    """Predictions as the official pickle has them."""
     return [
         {"image_id": name_of(i), "person_box": list(one.box)}
         | {f"{name}_agent": score for name, score in one.agent.items()}
@@ -107,7 +106,6 @@ class CacheTemplate(defaultdict):  # type: ignore[type-arg]
 
 
 def write_cache(records: list[dict[str, Any]], path: Path, module: str) -> Path:
-    """Write records as a cache whose class is in ``module``."""
     kind = type("CacheTemplate", (CacheTemplate,), {"__module__": module})
     home, (parent, *_) = ModuleType(module), module.split(".")
     home.CacheTemplate = kind  # type: ignore[attr-defined]
@@ -187,7 +185,6 @@ def write_everything(truths: list[list[Person]], path: Path) -> Path:
 
 
 def write_qpic(truths: list[list[Person]], path: Path) -> Path:
-    """QPIC's JSON form."""
     found = []
     numbers = {
         (ACTIONS.names[a], "" if e < 0 else ACTIONS.entries[e][1]): n for n, (a, e) in enumerate(ACTIONS.by_verb_id)

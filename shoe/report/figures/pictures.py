@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shoe.core.errors import MissingExtraError
 from shoe.core.io.files import atomic_write, make_folder
-from shoe.diagnosis.error_gains import ErrorAnalysis, ErrorExample, Shown, examples
+from shoe.diagnosis.error_gains import ErrorAnalysis, ErrorExample, Shown
 from shoe.diagnosis.error_types import ERRORS
 from shoe.report.figures.style import BLUE, GREY, INK, ORANGE, in_font
 
@@ -38,7 +38,7 @@ def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path 
     make_folder(folder)
     paths = []
     for error in ERRORS:
-        if not (chosen := examples(found, error.name)):
+        if not (chosen := found.examples(error.name)):
             continue
         paths.append(folder / f"{error.name}.png")
         count = f"{len(chosen)} of {found.counts[error.name]:,}"

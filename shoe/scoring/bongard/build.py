@@ -15,35 +15,26 @@ from numpy.typing import NDArray
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.pairs import merge_pairs
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, Ints, Mask, Numbers, numbers_at, random_numbers, runs
+from shoe.core.arrays import Floats, Indices, Ints, Mask, Numbers, numbers_at, positions, random_numbers, runs
 from shoe.core.boxes import CommonCoordinates, Overlap, area, convert_boxes
 from shoe.core.documents import Count, Document
 from shoe.lexicon.store import lexicon, per_lexicon
 from shoe.scoring.bongard.problems import GROUPS, SIDE, Problems, Regions
 from shoe.similarity.table import Similarity
 
-OR = "_or_"
-"""Separator of the actions in a merged concept, as in the published "talk_on_or_listen_to"."""
+OR = "_or_"  # separator of the actions in a merged concept, as in the published "talk_on_or_listen_to"
 _ENTAILMENTS = Path(__file__).parent / "data" / "entailments.tsv"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Concepts:
-    """C concepts, each an action on an object, made of K classes by merging similar actions.
+    """C concepts, each an action on an object, made of K classes by merging similar actions."""
 
-    Attributes:
-        actions: name of the action of each concept; merged actions are joined by ``OR``.
-        object: (C,) index of the object among the objects of the classes.
-        concept_of_class: (K,) concept of each class; -1 for no_interaction classes.
-        verbs: set of the class verbs that each concept contains.
-        part_of: (C, C) whether concept b (column) implies concept a (row) of the same object, as sip implies drink.
-    """
-
-    actions: tuple[str, ...]
-    object: Ints
-    concept_of_class: Ints
-    verbs: tuple[frozenset[str], ...]
-    part_of: Mask
+    actions: tuple[str, ...]  # name of the action of each concept; merged actions are joined by ``OR``
+    object: Ints  # (C,) index of the object among the objects of the classes
+    concept_of_class: Ints  # (K,) concept of each class; -1 for no_interaction classes
+    verbs: tuple[frozenset[str], ...]  # set of the class verbs that each concept contains
+    part_of: Mask  # (C, C) whether concept b (column) implies concept a (row) of the same object, as sip implies drink
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -128,10 +119,8 @@ def _entailments() -> dict[int, tuple[int, ...]]:
 def parts_by_annotation(labels: NDArray[np.bool_], share: float, least: int) -> Mask:
     """Return (C, C) whether regions of concept b (column) usually also show concept a (row), as eating shows holding.
 
-    Args:
-        labels: (regions, C) annotated concepts of each region.
-        share: minimum fraction of the regions of b that must also show a; a must have more regions than b.
-        least: minimum number of regions of b.
+    ``labels`` are the (regions, C) annotated concepts. At least ``least`` regions must show b, and at least a fraction
+    ``share`` of them must also show a; a must have more regions than b.
     """
     from scipy.sparse import csr_array
 
@@ -149,16 +138,12 @@ _LEAST = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curation:
-    """Options of :func:`curate`, which selects regions that show exactly one concept.
+    """Options of :func:`curate`, which selects regions that show exactly one concept."""
 
-    Attributes:
-        merge_at: two actions of an object are merged if their similarity is at least this value.
-        part_share: concept b implies a more frequent concept a if at least this fraction of the regions of b shows a.
-        smallest: smallest area of a human or object box, in square pixels; 32 x 32 is COCO's limit for small objects.
-    """
-
-    merge_at: float = 0.6
+    merge_at: float = 0.6  # two actions of an object are merged if their similarity is at least this value
+    # concept b implies a more frequent concept a if at least this fraction of the regions of b shows a
     part_share: float = 0.5
+    # smallest area of a human or object box, in square pixels; 32 x 32 is COCO's limit for small objects
     smallest: float = 32 * 32
 
 
@@ -173,18 +158,12 @@ class Step(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curated:
-    """Regions (pairs of boxes) that each show exactly one concept.
+    """Regions (pairs of boxes) that each show exactly one concept."""
 
-    Attributes:
-        regions: n regions; their verbs are actions, including merged actions.
-        concept: (n,) index of each region's concept in ``concepts``.
-        shows: (images, C) whether any region of the image, even if dropped, shows the concept or implies it.
-    """
-
-    regions: Regions
-    concept: Ints
+    regions: Regions  # n regions; their verbs are actions, including merged actions
+    concept: Ints  # (n,) index of each region's concept in ``concepts``
     concepts: Concepts
-    shows: Mask
+    shows: Mask  # (images, C) whether any region of the image, even if dropped, shows the concept or implies it
     steps: tuple[Step, ...]
 
 
@@ -229,14 +208,13 @@ def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated
 
     kept, concept = np.nonzero(labels)
     actions = sorted(set(concepts.actions))
-    number = {name: place for place, name in enumerate(actions)}
     regions = Regions(
         images=table.images,
         image=image[kept],
         crops=_crops(humans[kept], objects[kept], table.sizes[image[kept]]),
         human_boxes=humans[kept],
         object_boxes=objects[kept],
-        verb=np.array([number[concepts.actions[c]] for c in concept.tolist()], np.int32),
+        verb=positions((concepts.actions[c] for c in concept.tolist()), actions).astype(np.int32),
         object=concepts.object[concept],
         verbs=tuple(actions),
         objects=classes.objects,
@@ -286,30 +264,21 @@ _AT_ONCE = 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """Options for sampling problems.
-
-    Attributes:
-        overlap: a problem is rejected if it shares at least this number of images with an accepted problem.
-        most: maximum number of problems per concept; the published algorithm has no such limit.
-        rejections: number of consecutive rejections after which sampling for a concept ends.
-    """
+    """Options for sampling problems."""
 
     seed: int = 0
+    # a problem is rejected if it shares at least this number of images with an accepted problem
     overlap: int = TEST_OVERLAP
-    most: int = 100
-    rejections: int = 100
+    most: int = 100  # maximum number of problems per concept; the published algorithm has no such limit
+    rejections: int = 100  # number of consecutive rejections after which sampling for a concept ends
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pool:
-    """Regions to draw from, grouped by image.
+    """Regions to draw from, grouped by image."""
 
-    Attributes:
-        regions: (n,) indices of regions, grouped by image.
-        start, count: (images,) position of each image's first region in ``regions``, and number of its regions.
-    """
-
-    regions: Indices
+    regions: Indices  # (n,) indices of regions, grouped by image
+    # start, count: (images,) position of each image's first region in ``regions``, and number of its regions
     start: Indices
     count: Indices
 
@@ -393,21 +362,17 @@ def distinct(numbers: Numbers, total: int) -> Indices:
     return found
 
 
-_VERBS, _OBJECTS = 1 << 29, (1 << 29) + (1 << 28)
-"""First streams of random numbers for held-out verbs and objects."""
+_VERBS, _OBJECTS = 1 << 29, (1 << 29) + (1 << 28)  # first streams of random numbers for held-out verbs and objects
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Verbs and objects that training problems may show.
+    """Verbs and objects that training problems may show."""
 
-    Attributes:
-        verbs, objects: verbs and objects of the training concepts.
-        pairs: (verb, object) pairs that training may show; None if all pairs of ``verbs`` and ``objects`` are allowed.
-    """
-
+    # verbs, objects: verbs and objects of the training concepts
     verbs: frozenset[str]
     objects: frozenset[str]
+    # (verb, object) pairs that training may show; None if all pairs of ``verbs`` and ``objects`` are allowed
     pairs: frozenset[tuple[str, str]] | None = None
 
     @classmethod
@@ -440,8 +405,7 @@ class Seen:
         """Return (C,) whether training may show each concept: its words are seen, and its word pairs are allowed."""
         pairs = ({(verb, objects[o]) for verb in of} for of, o in zip(concepts.verbs, concepts.object, strict=True))
         together = np.array([self.pairs is None or each <= self.pairs for each in pairs], bool)
-        trained: Mask = together & (self.groups(concepts, objects) == 0)
-        return trained
+        return np.asarray(together & (self.groups(concepts, objects) == 0))
 
 
 def _kept(names: Sequence[str], share: float, stream: int) -> frozenset[str]:
@@ -451,17 +415,12 @@ def _kept(names: Sequence[str], share: float, stream: int) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """Problems, and a report of how they were built.
-
-    Attributes:
-        merged: (action, object) of each merged concept.
-        too_few: number of concepts without problems, for example with fewer than seven positive or negative images.
-    """
+    """Problems, and a report of how they were built."""
 
     problems: Problems
     steps: tuple[Step, ...]
-    merged: tuple[tuple[str, str], ...]
-    too_few: int
+    merged: tuple[tuple[str, str], ...]  # (action, object) of each merged concept
+    too_few: int  # number of concepts without problems, for example with fewer than seven positive or negative images
 
 
 class MergedConcept(Document, frozen=True):

@@ -16,13 +16,12 @@ import msgspec
 import numpy as np
 from msgspec import Meta, Struct
 
-from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.arrays import Floats, Indices, Ints, Mask, number_words
 from shoe.core.errors import InputError, quote
 from shoe.core.io.files import atomic_write, make_folder, read_bytes
 from shoe.core.io.json import Box, describe_value, explain_error, parse_json
 
-SHOTS = 6
-"""Pictures per side without the query (M in the paper)."""
+SHOTS = 6  # pictures per side without the query (M in the paper)
 SIDE = SHOTS + 1
 
 GROUPS = ("seen_obj_seen_act", "unseen_obj_seen_act", "seen_obj_unseen_act", "unseen_obj_unseen_act")
@@ -31,24 +30,18 @@ GROUPS = ("seen_obj_seen_act", "unseen_obj_seen_act", "seen_obj_unseen_act", "un
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regions:
-    """Regions of problems: n crops of images, each around one interaction.
+    """Regions of problems: n crops of images, each around one interaction."""
 
-    Attributes:
-        images: names or paths of the images.
-        image: (n,) index into ``images``.
-        crops: (n, 4) x1, y1, x2, y2 of the crop in the image, in pixels from its top-left corner.
-        human_boxes, object_boxes: (n, 4) boxes of the interaction in the image; some published boxes exceed the crop.
-        verb, object: (n,) indices into ``verbs`` and ``objects``.
-        verbs, objects: actions and objects as in the files; a merged action is one word, like "ride_or_straddle".
-    """
-
-    images: tuple[str, ...]
-    image: Ints
-    crops: Floats
+    images: tuple[str, ...]  # names or paths of the images
+    image: Ints  # (n,) index into ``images``
+    crops: Floats  # (n, 4) x1, y1, x2, y2 of the crop in the image, in pixels from its top-left corner
+    # human_boxes, object_boxes: (n, 4) boxes of the interaction in the image; some published boxes exceed the crop
     human_boxes: Floats
     object_boxes: Floats
+    # verb, object: (n,) indices into ``verbs`` and ``objects``
     verb: Ints
     object: Ints
+    # verbs, objects: actions and objects as in the files; a merged action is one word, like "ride_or_straddle"
     verbs: tuple[str, ...]
     objects: tuple[str, ...]
 
@@ -58,20 +51,13 @@ class Regions:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problems:
-    """P Bongard problems.
+    """P Bongard problems."""
 
-    Attributes:
-        regions: regions to which the indices refer; some may be in no problem.
-        positives: (P, 7) regions that show the concept; the last region is a query.
-        negatives: (P, 7) regions that show the object of the concept with another action; the last is a query.
-        group: (P,) index into ``groups``.
-    """
-
-    regions: Regions
-    positives: Indices
-    negatives: Indices
+    regions: Regions  # regions to which the indices refer; some may be in no problem
+    positives: Indices  # (P, 7) regions that show the concept; the last region is a query
+    negatives: Indices  # (P, 7) regions that show the object of the concept with another action; the last is a query
     groups: tuple[str, ...]
-    group: Ints
+    group: Ints  # (P,) index into ``groups``
 
     def __repr__(self) -> str:
         return f"<Problems: {len(self):,} of {len(self.concepts)} concepts on {len(self.regions.images):,} images>"
@@ -121,8 +107,7 @@ class Problems:
 
 _GROUP = re.compile("(?:un)?seen_obj_(?:un)?seen_act")
 _JOIN = "++"
-_FARTHEST = 1_000_000
-"""Largest coordinate of a box, in pixels."""
+_FARTHEST = 1_000_000  # largest coordinate of a box, in pixels
 _EXPECTED = "[positives, negatives, number, concept]"
 
 
@@ -164,10 +149,10 @@ def read_problems(*paths: str | Path) -> Problems:
     groups = (*(name for name in GROUPS if name in named), *(name for name in named if name not in GROUPS))
     problems = list(chain.from_iterable(problems for _, _, problems in read))
     pictures = [picture for problem in problems for side in (problem.positives, problem.negatives) for picture in side]
-    distinct = {picture: number for number, picture in enumerate(dict.fromkeys(pictures))}
-    rows = np.array([distinct[picture] for picture in pictures], np.int64).reshape(-1, 2, SIDE)
+    distinct, row = number_words(pictures)
+    rows = row.reshape(-1, 2, SIDE)
     return Problems(
-        _regions(list(distinct)),
+        _regions(distinct),
         rows[:, 0],
         rows[:, 1],
         groups,
@@ -239,8 +224,7 @@ def _as_written(regions: Regions, images: str) -> list[dict[str, Any]]:
 
 
 def _group(path: str | Path) -> str:
-    name = Path(path).name
-    found = _GROUP.search(name)
+    found = _GROUP.search(name := Path(path).name)
     return found[0] if found else name.split(".", 1)[0]
 
 
@@ -301,22 +285,22 @@ def _check(path: str | Path, problems: Sequence[_Problem]) -> None:
 
 
 def _regions(pictures: Sequence[_Picture]) -> Regions:
-    names = {name: number for number, name in enumerate(dict.fromkeys(picture.im_path for picture in pictures))}
-    verbs, objects = (sorted({getattr(picture, f) for picture in pictures}) for f in ("act_class", "obj_class"))
-    verb, object_ = ({word: number for number, word in enumerate(words)} for words in (verbs, objects))
+    images, image = number_words(picture.im_path for picture in pictures)
+    words = ([getattr(picture, field) for picture in pictures] for field in ("act_class", "obj_class"))
+    (verbs, verb), (objects, object_) = (np.unique(each, return_inverse=True) for each in words)
     crops, humans, things = (
         np.array([getattr(picture, field) for picture in pictures], np.float64).reshape(-1, 4)
         for field in ("crop_bbox", "sub_bbox", "obj_bbox")
     )
     corner = np.tile(crops[:, :2], 2)
     return Regions(
-        images=tuple(names),
-        image=np.array([names[picture.im_path] for picture in pictures], np.int32),
+        images=tuple(images),
+        image=image.astype(np.int32),
         crops=crops,
         human_boxes=humans + corner,
         object_boxes=things + corner,
-        verb=np.array([verb[picture.act_class] for picture in pictures], np.int32),
-        object=np.array([object_[picture.obj_class] for picture in pictures], np.int32),
-        verbs=tuple(verbs),
-        objects=tuple(objects),
+        verb=verb.astype(np.int32),
+        object=object_.astype(np.int32),
+        verbs=tuple(verbs.tolist()),
+        objects=tuple(objects.tolist()),
     )

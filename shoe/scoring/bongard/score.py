@@ -36,18 +36,14 @@ _INSIDE = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counting:
-    """Options that decide which predictions count in a picture (a crop of an image).
+    """Options that decide which predictions count in a picture (a crop of an image)."""
 
-    Attributes:
-        region: "crop": predictions with at least half of each box in the crop; "image": all predictions of the image.
-        top: number of predictions that count per picture, those with the highest scores; predictions that tie with the
-            last of these also count.
-        min_score: lowest score of a prediction that counts.
-    """
-
+    # "crop": predictions with at least half of each box in the crop; "image": all predictions of the image
     region: Region = "crop"
+    # number of predictions that count per picture, those with the highest scores; predictions that tie with the last of
+    # these also count
     top: int = 10
-    min_score: float = 0.0
+    min_score: float = 0.0  # lowest score of a prediction that counts
 
     def __post_init__(self) -> None:
         if math.isnan(self.min_score):
@@ -56,29 +52,16 @@ class Counting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Detections:
-    """Interactions detected in n regions (D in the paper).
+    """Interactions detected in n regions (D in the paper)."""
 
-    Attributes:
-        region: (d,) region of each detection, ascending.
-        interaction: (d,) index of each detection's (verb, object) pair among u distinct pairs.
-        verb, object: (u,) words of each distinct pair, as indices into ``verbs`` and ``objects``.
-        named: (n,) whether the region's image is among the images of the predictions, with or without triplets.
-    """
-
-    region: Indices
-    interaction: Indices
+    region: Indices  # (d,) region of each detection, ascending
+    interaction: Indices  # (d,) index of each detection's (verb, object) pair among u distinct pairs
+    # verb, object: (u,) words of each distinct pair, as indices into ``verbs`` and ``objects``
     verb: Indices
     object: Indices
     verbs: tuple[str, ...]
     objects: tuple[str, ...]
-    named: Mask
-
-    def counts(self) -> Any:
-        """Return a sparse array: the number of detections of each of u interactions (columns) in each of n regions."""
-        from scipy.sparse import csr_array
-
-        shape = len(self.named), len(self.verb)
-        return csr_array((np.ones(len(self.region), np.int32), (self.region, self.interaction)), shape=shape)
+    named: Mask  # (n,) whether the region's image is among the images of the predictions, with or without triplets
 
 
 def detections(predictions: Interactions, problems: Problems, how: Counting) -> Detections:
@@ -130,10 +113,8 @@ def _best(region: Indices, score: Floats, top: int) -> Indices:
 
 Votes = Literal["image", "detection"]
 VOTES: tuple[Votes, ...] = get_args(Votes)
-_AT_ONCE = 256
-"""Problems per batch, which keeps dense matrices small."""
-_EQUAL = 1e-9
-"""Tolerance between equal values of classes."""
+_AT_ONCE = 256  # problems per batch, which keeps dense matrices small
+_EQUAL = 1e-9  # tolerance between equal values of classes
 
 
 class Outcome(IntEnum):
@@ -152,15 +133,10 @@ class Outcome(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """Answers of an oracle to P problems with two questions each.
+    """Answers of an oracle to P problems with two questions each."""
 
-    Attributes:
-        yes: (P, 2) whether the answer is yes for the positive and for the negative query.
-        outcome: (P, 2) ``Outcome`` of each question.
-    """
-
-    yes: Mask
-    outcome: NDArray[np.int8]
+    yes: Mask  # (P, 2) whether the answer is yes for the positive and for the negative query
+    outcome: NDArray[np.int8]  # (P, 2) ``Outcome`` of each question
 
     @property
     def right(self) -> Mask:
@@ -171,10 +147,8 @@ class Answers:
     def from_masks(cls, yes: Mask, detected: Mask, left: Mask) -> Answers:
         """Return the answers to P problems, with the outcome of each: right, or the reason why it is wrong.
 
-        Args:
-            yes: (P, 2) whether the answer is yes for the positive and for the negative query.
-            detected: (P,) whether anything was detected in the positives.
-            left: (P,) whether any interaction remains after subtracting the detections in the negatives.
+        The (P,) masks say whether anything was ``detected`` in the positives, and whether any interaction is ``left``
+        after subtracting the detections in the negatives.
         """
         outcome = np.where(yes, [Outcome.RIGHT, Outcome.FALSELY_FOUND], [Outcome.MISSED, Outcome.RIGHT])
         outcome = np.where(left[:, None], outcome, Outcome.NOTHING_LEFT)
@@ -191,7 +165,10 @@ def oracle(problems: Problems, found: Detections, votes: Votes = "image") -> Ans
     them. If nothing is detected in the positives, or all of it is excluded (a case that the paper leaves open), both
     answers count as wrong.
     """
-    counts = found.counts()
+    from scipy.sparse import csr_array
+
+    shape = len(found.named), len(found.verb)  # number of detections of each interaction (column) in each region
+    counts = csr_array((np.ones(len(found.region), np.int32), (found.region, found.interaction)), shape=shape)
     present = (counts > 0).astype(np.int32)
     voting = present if votes == "image" else counts
     yes, detected, left = (np.zeros((len(problems), *more), bool) for more in ((2,), (), ()))
@@ -220,14 +197,8 @@ def soft_oracle(problems: Problems, found: Detections, classes: HoiClasses, simi
     - a query is positive if, for one of these classes, its best sigma(c, u) is at least (v(c) + n(c)) / 2, so that the
       query is nearer to the positives than to the negatives.
 
-    If nothing is detected in the positives, or no class has v(c) (1 - n(c)) > 0, both count as wrong. With
-    similarity 1 for the same words and 0 otherwise, this is :func:`oracle` with votes by image.
-
-    Example: sigma(ride horse, straddle horse) = 0.75 both ways, sigma of both with feed horse 0. Four positives show
-    "ride horse", two "straddle horse", all negatives "feed horse". v(ride) = (4 + 2 x 0.75) / 6 = 0.92, v(straddle) =
-    (2 + 4 x 0.75) / 6 = 0.83: ride wins, and a query is positive from 0.46 on, like "straddle horse" at 0.75. The
-    paper's oracle answers no. If a negative shows "straddle horse", n(straddle) = 1 and n(ride) = 0.75: ride wins with
-    0.92 x 0.25, a query is positive from (0.92 + 0.75) / 2 = 0.83 on, and "straddle horse" is negative.
+    If nothing is detected in the positives, or no class has v(c) (1 - n(c)) > 0, both count as wrong. With similarity 1
+    for the same words and 0 otherwise, this is :func:`oracle` with votes by image. docs/bongard.md has an example.
     """
     options = SemanticOptions(combine="minimum")
     table = HoiSimilarity.of_words(classes, found.verbs, found.objects, similarity, options)
@@ -274,8 +245,7 @@ def _batches(total: int) -> Iterator[slice]:
 
 RESAMPLES = 2000
 """Number of resamples of concepts. Questions of a concept share pictures, so Wilson's interval is too narrow."""
-_STREAM = 1 << 27
-"""First stream of random numbers, one per group."""
+_STREAM = 1 << 27  # first stream of random numbers, one per group
 
 
 class OutcomeCounts(Document, frozen=True):
@@ -308,16 +278,11 @@ class GroupScore(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """Accuracy on all problems.
+    """Accuracy on all problems."""
 
-    Attributes:
-        groups: accuracy by group name; groups without problems are absent.
-        average: unweighted mean of the groups, as in the paper.
-        interval: 95 % interval over resampled concepts of each group; None if a group has a single concept.
-    """
-
-    groups: dict[str, GroupScore]
-    average: float
+    groups: dict[str, GroupScore]  # accuracy by group name; groups without problems are absent
+    average: float  # unweighted mean of the groups, as in the paper
+    # 95 % interval over resampled concepts of each group; None if a group has a single concept
     interval: tuple[float, float] | None
 
 
@@ -354,18 +319,14 @@ def accuracy(problems: Problems, answers: Answers) -> Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class BongardReport:
-    """Accuracy of both oracles on a detector's predictions.
+    """Accuracy of both oracles on a detector's predictions."""
 
-    Attributes:
-        problems, concepts, images: number of scored problems, and of the concepts and images in these problems.
-        named_images: number of these images that the predictions list.
-        oracle, soft_oracle: accuracy of the oracle of the Bongard-HOI paper, and of the oracle by similarity.
-    """
-
+    # problems, concepts, images: number of scored problems, and of the concepts and images in these problems
     problems: int
     concepts: int
     images: int
-    named_images: int
+    named_images: int  # number of these images that the predictions list
+    # oracle, soft_oracle: accuracy of the oracle of the Bongard-HOI paper, and of the oracle by similarity
     oracle: Accuracy
     soft_oracle: Accuracy
     signature: Signature
@@ -378,11 +339,6 @@ class OracleScore(Document, frozen=True, kw_only=True):
     average: Fraction
     interval: Span | None = None
     groups: list[GroupScore]
-
-    @classmethod
-    def from_accuracy(cls, found: Accuracy) -> OracleScore:
-        """Return an accuracy in the form of the JSON output."""
-        return cls(average=found.average, interval=found.interval, groups=[*found.groups.values()])
 
 
 class BongardScore(Document, frozen=True):
@@ -401,7 +357,10 @@ class BongardScore(Document, frozen=True):
     def from_report(cls, report: BongardReport) -> BongardScore:
         """Return a report in the form of the JSON output."""
         counts = report.problems, report.concepts, report.images, report.named_images
-        oracle, soft = map(OracleScore.from_accuracy, (report.oracle, report.soft_oracle))
+        oracle, soft = (
+            OracleScore(average=found.average, interval=found.interval, groups=[*found.groups.values()])
+            for found in (report.oracle, report.soft_oracle)
+        )
         return cls(str(report.signature), *counts, oracle, soft, list(report.notes))
 
 
@@ -434,13 +393,12 @@ def score_problems(
     images = np.unique(regions.image[rows])
     named = np.unique(problems.regions.image[rows[found.named[rows]]])
     if not len(named):
-        known = f"such as {quote(regions.images[0])}"
-        if images_in_predictions:
-            expected = f"predictions for all images of a problem, {known}"
-            raise InputError("predictions", field="image", found="none", expected=expected)
-        named_first = quote(predictions.images[0]) if len(predictions.images) else "none"
-        expected = f"names of images of the problems, {known}"
-        raise InputError("predictions", field="image", found=named_first, expected=expected)
+        found_first, whole = "none", "predictions for all images of a problem"
+        if not images_in_predictions:
+            found_first = quote(predictions.images[0]) if len(predictions.images) else "none"
+            whole = "names of images of the problems"
+        expected = f"{whole}, such as {quote(regions.images[0])}"
+        raise InputError("predictions", field="image", found=found_first, expected=expected)
     at = image_index(regions.images, predictions.images)[regions.image[rows]]
     filled = (at >= 0) & (np.diff(predictions.offsets)[at] > 0)
     crops, empty = int(filled.sum()), int((filled & ~np.isin(rows, found.region)).sum())

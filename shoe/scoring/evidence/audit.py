@@ -26,28 +26,23 @@ from shoe.similarity import similarity_for
 AUDITED = ("shoe", "shoe-literal", "shoe-robust")
 """Semantic protocols under which attacks are scored, besides the benchmark's default exact-label protocol."""
 
-_SURE = 0.6
-"""Confidence of added predictions, above the published tau."""
+_SURE = 0.6  # confidence of added predictions, above the published tau
 _AGAIN = "every prediction twice, once"
 _KEPT = (1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32)
 """Fractions of the file that lines at score 1 leave among the upper half by score, doubled: one line less each."""
-_MOST_PAIRS = 50_000
-"""Largest number of pairs of boxes of which an attack names all verbs."""
+_MOST_PAIRS = 50_000  # largest number of pairs of boxes of which an attack names all verbs
 
 Change = Callable[[Interactions, GroundTruth], Interactions]
 
 
 class Attack(NamedTuple):
-    """A change of predictions that adds no information about any image.
+    """A change of predictions that adds no information about any image."""
 
-    Attributes:
-        name, about: name and description of the change.
-        changes: per variant, a function that maps predictions and ground truth to new predictions; a single variant
-            is called "". Per protocol, only the variant with the largest gain in mF1 (exact labels: mAP) is reported.
-    """
-
+    # name, about: name and description of the change
     name: str
     about: str
+    # per variant, a function that maps predictions and ground truth to new predictions; a single variant is called "".
+    # Per protocol, only the variant with the largest gain in mF1 (exact labels: mAP) is reported.
     changes: Mapping[str, Change]
 
 
@@ -95,7 +90,7 @@ def _commonest(truth: GroundTruth) -> str:
 def _all_verbs(table: Interactions, truth: GroundTruth) -> Interactions:
     # One row per pair of boxes and object, with the highest score of the pair; then one row per verb.
     columns = (table.human_boxes, table.object_boxes, table.image, table.object)
-    order, new = group_equal_rows([bits for column in columns for bits in as_bits(column)])
+    order, new = group_equal_rows(as_bits(*columns))
     starts = np.flatnonzero(new)
     score = np.maximum.reduceat(table.score[order], starts) if len(starts) else table.score
     best = np.sort(np.argsort(-score, kind="stable")[:_MOST_PAIRS])

@@ -17,8 +17,7 @@ from shoe.scoring.score import Report
 # Calibration compares scores with the credit that a protocol gives: 0 or 1 under exact labels, 0 to 1 under SHOE. mAP
 # depends on the order of scores only.
 
-BINS = 15
-"""Number of bins as in Guo et al. (On Calibration of Modern Neural Networks, 2017)."""
+BINS = 15  # number of bins as in Guo et al. (On Calibration of Modern Neural Networks, 2017).
 
 
 class ScoreBin(Document, frozen=True):
@@ -117,27 +116,24 @@ _WORDINGS_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Explanations of a report's metrics.
-
-    Attributes:
-        resolution: how predicted words were mapped to senses and labels; None if SHOE was not computed.
-        wordings: at most 20 predicted (verb, object) combinations: those that lost most credit, then those that gained
-            most, without combinations that are classes of the dataset.
-        tau: SHOE-mF1 and the miss rates for each value of the option ``tau-by``; empty if SHOE was not computed.
-        by_nearest_seen: mAP of unseen classes by similarity to the nearest seen class; empty without a class split or
-            without a similarity map.
-        orders: lowest and highest mAP of the protocols that depend on the order of the file; empty if not requested.
-        interval: 90 % predictive intervals if all pairs were rated; None if not requested or not applicable.
-        spread: SHOE-mAP under the ratings of each single rater; None if not requested or not applicable.
-    """
+    """Explanations of a report's metrics."""
 
     profile: facts.Profile
+    # how predicted words were mapped to senses and labels; None if SHOE was not computed
     resolution: facts.Resolution | None
+    # at most 20 predicted (verb, object) combinations: those that lost most credit, then those that gained most,
+    # without combinations that are classes of the dataset
     wordings: tuple[facts.Wording, ...]
+    # SHOE-mF1 and the miss rates for each value of the option ``tau-by``; empty if SHOE was not computed
     tau: dict[str, F1Figures]
+    # mAP of unseen classes by similarity to the nearest seen class; empty without a class split or without a similarity
+    # map
     by_nearest_seen: list[facts.Range]
+    # lowest and highest mAP of the protocols that depend on the order of the file; empty if not requested
     orders: dict[str, tuple[float, float]]
+    # 90 % predictive intervals if all pairs were rated; None if not requested or not applicable
     interval: draws.Interval | None
+    # SHOE-mAP under the ratings of each single rater; None if not requested or not applicable
     spread: facts.Spread | None
 
     @classmethod

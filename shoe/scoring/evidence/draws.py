@@ -1,165 +1,55 @@
 """Predictive intervals of SHOE scores: the range of a score if all pairs of the similarity map were rated.
 
-A map predicts a distribution over ratings for every unrated pair (:mod:`shoe.similarity.learned`). Each draw rates all
-of these pairs and scores again; boxes are compared once. Prediction errors of pairs with the same class,
-sense, word, or word and class are correlated, so these pairs share part of their random deviates. The distributions are
-adapted to the rated pairs that the prediction file uses (see :class:`SensePairs`).
-
-A normal predictive interval follows: with n draws of mean m and standard deviation s, another draw lies within
-m ± t s sqrt(1 + 1/n), t the quantile of Student's distribution with n - 1 degrees of freedom. Its coverage is not
-fitted; ``scripts/interval-coverage`` measures it.
+docs/protocols.md 10.7 describes the method. Each draw rates all pairs that the map leaves unrated, and scores again;
+boxes are compared once. The coverage of the intervals is not fitted; ``scripts/interval-coverage`` measures it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.core.arrays import Floats, Indices, Ints, Mask, distinct, runs
 from shoe.lexicon.senses import Part
 from shoe.lexicon.store import lexicon
 from shoe.scoring.entries import mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity
-from shoe.scoring.matching.task import Task
 from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer
-from shoe.similarity import Basis, Similarity, SimilarityMap, SimilarityTable
+from shoe.similarity import Similarity, SimilarityMap
 from shoe.similarity.ensemble import HIGHEST
 from shoe.similarity.learned import Learned, LearnedPart, sample_ratings
-from shoe.similarity.unrated import ImputedBase, ImputedSimilarity, SenseLookups
+from shoe.similarity.unrated import ImputedBase, SenseLookups
 
-# Bounds of a similarity, by the options of the protocol:
-#
-# - ``sense=max``, ``sense=first``: an unrated pair of a sense that counts may be 0 to 1. A word's value lies between
-#   its values with all unrated pairs at 0 and at 1.
-# - ``sense=one``: the sense that counts depends on all pairs of the word. A word with an unrated pair may have any
-#   value up to that of its best sense, except for words equal to the class.
-# - ``direction=symmetric``: an unrated direction may be 0 to 1 if it starts at a sense of a class; others stay unrated.
-# - ``unrated=wup``: WordNet's values replace ratings of any value, so the bounds are those of ``zero``.
-# - ``unrated=drop``: the predictions that take part depend on what is rated, so there are no bounds.
+# Pairs of senses that a file looks up, and how their ratings differ from those of other pairs with the same prediction
+# (docs/protocols.md 10.7, step 1). The estimate is the maximum a posteriori, with standard normal priors.
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Imputation:
-    """Similarities of classes to predicted words, with and without imputed values for pairs that no rater rated.
-
-    Attributes:
-        current: similarities under the map, with unrated pairs treated as the protocol's options say.
-        low, high: similarities with the lowest and with the highest possible value of every pair of class and word.
-        guess: similarities with unrated pairs predicted from WordNet and the rated pairs.
-        verbs, objects: pairs of verb senses, and of object senses, that determine these similarities.
-    """
-
-    current: HoiSimilarity
-    low: HoiSimilarity
-    high: HoiSimilarity
-    guess: HoiSimilarity
-    verbs: SenseLookups
-    objects: SenseLookups
-
-    @property
-    def decided(self) -> bool:
-        """Whether all similarities are certain: ``low`` equals ``high``, so that no unrated pair matters."""
-        tables = ((self.low.verbs, self.high.verbs), (self.low.objects, self.high.objects))
-        return all(np.array_equal(low.values, high.values) for low, high in tables)
-
-
-def imputation_of(task: Task, current: HoiSimilarity, options: SemanticOptions) -> Imputation | None:
-    """Return the similarities of a task with bounds and guesses for the pairs of senses that its map does not rate.
-
-    Return None if ``current`` has no map (``source``), if the option ``unrated`` is "drop", or if the option
-    ``direction`` is "class" and all pairs are rated.
-    """
-    source = current.source
-    if source is None or options.unrated == "drop":
-        return None
-    classes = frozenset({*current.verb_senses.tolist(), *current.object_senses.tolist()} - {-1})
-    words, labels = task.predictions, task.truth.classes
-    verbs = SenseLookups.from_vocabulary(source, "verb", current.verb_senses, words.verbs, options, labels.verbs)
-    objects = SenseLookups.from_vocabulary(
-        source, "object", current.object_senses, words.objects, options, labels.objects
-    )
-    if options.direction == "class" and not verbs.unrated.any() and not objects.unrated.any():
-        return None
-
-    def imputed(value: float | None, chosen: SemanticOptions = options) -> HoiSimilarity:
-        return HoiSimilarity.from_task(task, ImputedSimilarity(source, classes, value), chosen)
-
-    # With one sense for all classes, any sense may be the one.
-    highest = replace(options, sense="max") if options.sense == "one" else options
-    low, high = imputed(0.0), imputed(1.0, highest)
-    if options.sense == "one":
-        low_verbs, high_verbs = _of_any_sense(low.verbs, high.verbs, verbs)
-        low_objects, high_objects = _of_any_sense(low.objects, high.objects, objects)
-        low = replace(low, verbs=low_verbs, objects=low_objects)
-        high = replace(high, verbs=high_verbs, objects=high_objects)
-    return Imputation(current, low, high, imputed(None), verbs, objects)
-
-
-def _of_any_sense(
-    low: SimilarityTable, high: SimilarityTable, lookups: SenseLookups
-) -> tuple[SimilarityTable, SimilarityTable]:
-    """Return bounds for ``sense=one``: for a word with an unrated pair, 0 to the value of its best sense."""
-    unsure = np.zeros(len(lookups.count), bool)
-    word = np.repeat(np.arange(len(lookups.count)), lookups.count)
-    unrated: Mask = np.logical_or.reduce(lookups.unrated, axis=0)
-    unsure[word[unrated[lookups.senses]]] = True
-    by_rule: Mask = low.basis == np.uint8(Basis.SAME_WORD)
-    # The class's own sense may have been reduced for another spatial relation; the one sense may not be reduced.
-    highest = np.where((high.sense == lookups.class_senses[:, None]) & (high.sense >= 0), 1.0, high.values)
-    return (
-        replace(low, values=np.where(unsure & ~by_rule, 0.0, low.values)),
-        replace(high, values=np.where(unsure, highest, low.values)),
-    )
-
-
-# Pairs of senses that a file looks up, and how their ratings differ from those of other pairs with the same prediction.
-#
-# Words matched with a class are meant for it, mostly in their first senses; other words are not. The effect on ratings
-# is learned from the rated pairs of the file: the probability of rating r at a level is multiplied by
-# exp(r (a + b c + d / n)), where c is 1 if the sense is the one of its word predicted closest to the class, else 0, and
-# n is the position of the sense in the word's list. Pairs behind matches have other a, b, d than other pairs. The
-# estimate is the maximum a posteriori, with standard normal priors. Each draw weighs the file's words at random, as a
-# Bayesian bootstrap.
-
-_PLACES = 4
-"""Largest position of a sense: the fourth sense and all later senses share a position."""
+_PLACES = 4  # largest position of a sense: the fourth sense and all later senses share a position
 _OF_PAIR = np.array([[1, closest, 1 / place] for closest in (0, 1) for place in range(_PLACES, 0, -1)])
 _KINDS = np.kron(np.eye(2), _OF_PAIR)
 """(kinds, 6) factors of a, b, d: pairs behind no match, then pairs behind a match; the most likely sense comes last."""
-_STEPS = 12
-"""Number of iterations of Newton's method."""
+_STEPS = 12  # number of iterations of Newton's method
 
 Shares = NDArray[np.floating]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SensePairs:
-    """Pairs of a class sense and a sense of a predicted word, both of one part of speech.
+    """Pairs of a class sense and a sense of a predicted word, both of one part of speech."""
 
-    Attributes:
-        class_senses: (C,) sense IDs of classes.
-        synsets: (S,) sense IDs of predicted words, ascending.
-        kind: (C, S) index in ``_KINDS``: whether a match uses the pair, and how likely its word has this sense.
-        unrated: (C, S) whether each pair is unrated, and a rating could change the similarity of a match.
-        rated: (n, 3) kind, level (index 0 to 15 of the predicted distribution) and word of each rated pair.
-        found: (n,) rating of each rated pair, 0..4.
-        word: (S,) index of the first predicted word that has each sense.
-    """
-
-    class_senses: Ints
-    synsets: Ints
+    class_senses: Ints  # (C,) sense IDs of classes
+    synsets: Ints  # (S,) sense IDs of predicted words, ascending
+    # (C, S) index in ``_KINDS``: whether a match uses the pair, and how likely its word has this sense
     kind: NDArray[np.int8]
-    unrated: Mask
-    rated: Indices
-    found: Floats
-    word: Indices
+    unrated: Mask  # (C, S) whether each pair is unrated, and a rating could change the similarity of a match
+    rated: Indices  # (n, 3) kind, level (index 0 to 15 of the predicted distribution) and word of each rated pair
+    found: Floats  # (n,) rating of each rated pair, 0..4
+    word: Indices  # (S,) index of the first predicted word that has each sense
 
     @classmethod
     def from_lookups(
@@ -261,8 +151,7 @@ def sense_pairs_in_use(scorer: Scorer, source: Similarity, learned: Learned) -> 
 
 
 DRAWS = 8
-_T = 1.8946
-"""Student's 95 % quantile for DRAWS - 1 degrees of freedom, for a two-sided 90 % interval."""
+_T = 1.8946  # Student's 95 % quantile for DRAWS - 1 degrees of freedom, for a two-sided 90 % interval
 COVERAGE = 0.9
 _OF_WORD = 0.25
 """Fraction of the remaining error variance shared by all senses of a word, and again by those senses with one class:
@@ -276,32 +165,23 @@ Ends = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """90 % predictive intervals of SHOE-mAP and SHOE-mF1 if all pairs of senses were rated; fractions 0..1.
+    """90 % predictive intervals of SHOE-mAP and SHOE-mF1 if all pairs of senses were rated; fractions 0..1."""
 
-    Attributes:
-        map, mf1: lower and upper end; None if the metric cannot be measured.
-        unrated_pairs: number of unrated pairs of a class sense and a sense of a matched word.
-    """
-
+    # map, mf1: lower and upper end; None if the metric cannot be measured
     map: Ends | None
     mf1: Ends | None
-    unrated_pairs: int
+    unrated_pairs: int  # number of unrated pairs of a class sense and a sense of a matched word
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampledMap(ImputedBase):
-    """A similarity map in which unrated pairs have random ratings, drawn from predicted distributions.
+    """A similarity map in which unrated pairs have random ratings, drawn from predicted distributions."""
 
-    Attributes:
-        source, learned: similarity map with unrated pairs, and its predicted distributions of ratings.
-        pairs: pairs of senses that the predictions need, by part of speech.
-        seed: index of the draw, which determines the random ratings.
-    """
-
+    # source, learned: similarity map with unrated pairs, and its predicted distributions of ratings
     source: Similarity
     learned: Learned
-    pairs: Mapping[Part, SensePairs]
-    seed: int
+    pairs: Mapping[Part, SensePairs]  # pairs of senses that the predictions need, by part of speech
+    seed: int  # index of the draw, which determines the random ratings
     name: str = "drawn"
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:

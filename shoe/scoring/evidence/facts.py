@@ -13,7 +13,7 @@ import numpy as np
 
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses
 from shoe.benchmarks.scoring_options import SemanticOptions, TauBy, Ties
-from shoe.core.arrays import Floats, Indices, Ints
+from shoe.core.arrays import Floats, Indices
 from shoe.core.boxes import CommonCoordinates
 from shoe.core.documents import Amount, Count, Document, Fraction
 from shoe.core.interactions import Interactions
@@ -30,8 +30,7 @@ from shoe.scoring.strict import strict_score
 from shoe.similarity import Basis, Similarity, SimilarityMap, SimilarityTable
 from shoe.similarity.ensemble import MISSING
 
-_ORDERS = 10
-"""Number of random orders of lines, images and ground truths that :func:`order_spans` tries."""
+_ORDERS = 10  # number of random orders of lines, images and ground truths that :func:`order_spans` tries
 
 
 def order_spans(report: Report) -> dict[str, tuple[float, float]]:
@@ -240,20 +239,19 @@ def resolution(report: Report) -> Resolution | None:
         "learned_share": ["learned"],
         "unrated_share": ["unresolved", *([] if lexical else ["unrated"])],
     }
+    verbs, objects = (
+        Words(len(label), int((label >= 0).sum()), list(table.unresolved))
+        for label, table in ((task.verb_label, similarities.verbs), (task.object_label, similarities.objects))
+    )
     return Resolution(
-        verbs=_words(task.verb_label, similarities.verbs),
-        objects=_words(task.object_label, similarities.objects),
+        verbs=verbs,
+        objects=objects,
         basis=basis,
         **{share: sum(basis[name] for name in names) for share, names in shares.items() if basis},
     )
 
 
-def _words(label: Ints, table: SimilarityTable) -> Words:
-    return Words(words=len(label), labels=int((label >= 0).sum()), unresolved=list(table.unresolved))
-
-
-_LEAST = 0.05
-"""Smallest credit, in ground truths, that a listed wording loses or gains; less would be shown as 0.0."""
+_LEAST = 0.05  # smallest credit, in ground truths, that a listed wording loses or gains; less would be shown as 0.0
 
 
 class PartReading(Document, frozen=True):
@@ -383,21 +381,17 @@ def _part_reading(
 EDGES = (0.0, 0.6, 0.7, 0.8, 1.0)
 """Bounds of the ranges of similarity; only the last range includes its upper bound. A class with the same object and
 another verb has a similarity of at least 0.5, if verb and object similarity are averaged."""
-_CELLS = 1 << 20
-"""Number of similarities computed at once (8 MB)."""
+_CELLS = 1 << 20  # number of similarities computed at once (8 MB)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nearest:
-    """Most similar seen class of each of u unseen classes.
+    """Most similar seen class of each of u unseen classes."""
 
-    Attributes:
-        unseen, seen: (u,) unseen classes, and the seen class most similar to each (the first if equally similar).
-        similarity: (u,) similarity 0..1 of the two classes; see :func:`~shoe.scoring.hoi_similarity.class_similarity`.
-    """
-
+    # unseen, seen: (u,) unseen classes, and the seen class most similar to each (the first if equally similar)
     unseen: Indices
     seen: Indices
+    # (u,) similarity 0..1 of the two classes; see :func:`~shoe.scoring.hoi_similarity.class_similarity`
     similarity: Floats
 
     def by_similarity(self, ap: Mapping[str, Floats]) -> list[Range]:

@@ -72,16 +72,16 @@ def _in_turns(chooser: Indices, chosen: Indices, turn: Indices, sigma: Floats, p
 def _optimal(truth: Indices, prediction: Indices, sigma: Floats, image: Indices) -> Indices:
     from scipy.optimize import linear_sum_assignment
 
-    starts = np.flatnonzero(first_of_each(image))
     picked: list[Indices] = []
-    for begin, end in zip(starts, [*starts[1:], len(image)], strict=True):
-        truths, row = np.unique(truth[begin:end], return_inverse=True)
-        predictions, column = np.unique(prediction[begin:end], return_inverse=True)
+    for start, size in zip(*runs(image), strict=True):
+        part = slice(start, start + size)
+        truths, row = np.unique(truth[part], return_inverse=True)
+        predictions, column = np.unique(prediction[part], return_inverse=True)
         gain = np.zeros((len(truths), len(predictions)))
         # One more pair must outweigh any gain in similarity.
-        gain[row, column] = sigma[begin:end] + len(truths)
+        gain[row, column] = sigma[part] + len(truths)
         index = np.full(gain.shape, -1)
-        index[row, column] = np.arange(begin, end)
+        index[row, column] = np.arange(start, start + size)
         chosen = index[linear_sum_assignment(gain, maximize=True)]
         picked.append(chosen[chosen >= 0])
     return np.sort(np.concatenate(picked))
@@ -92,8 +92,7 @@ def _optimal(truth: Indices, prediction: Indices, sigma: Floats, image: Indices)
 # equal, exchangeable triplets. No order of lines, ground truths or images therefore decides anything.
 
 Order = Callable[[Indices], Indices]
-_PASSES = 4
-"""Average number of comparisons per pair in rounds; pairs that are open afterwards are matched one by one."""
+_PASSES = 4  # average number of comparisons per pair in rounds; pairs that are open afterwards are matched one by one
 
 
 @dataclass(frozen=True, eq=False)

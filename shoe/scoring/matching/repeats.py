@@ -9,7 +9,6 @@ from shoe.core.arrays import (
     as_bits,
     blocks,
     expand,
-    first_of_each,
     group_equal_rows,
     mask_of,
     maybe_equal,
@@ -42,8 +41,7 @@ class Suppression:
         words = table.verb[rows] * np.int64(len(table.objects)) + table.object[rows]
         group = table.image[rows] * np.int64(len(table.verbs) * len(table.objects)) + words
         self.order = order = np.lexsort((-table.score[rows], group))
-        start = np.flatnonzero(first_of_each(group[order]))
-        first = np.repeat(start, np.diff(start, append=len(rows)))
+        first = np.repeat(*runs(group[order]))
         self.index = np.arange(len(rows)) - first
         humans, objects = table.human_boxes[rows[order]], table.object_boxes[rows[order]]
         none = np.zeros(0, np.int64)
@@ -71,9 +69,8 @@ class Suppression:
 def greedily_kept(later: Indices, earlier: Indices, index: Indices) -> Mask:
     """Return (n,) whether each element is kept: elements too close to an earlier kept element are removed.
 
-    Args:
-        later, earlier: (c,) indices of the two elements of each pair that is too close, both in one group.
-        index: (n,) position of each element in its group, from 0, best first.
+    ``later`` and ``earlier`` are the (c,) elements of each pair that is too close, both in one group; ``index`` is the
+    (n,) position of each element in its group, best first.
     """
     later_index = index[later]
     if (later_index[1:] < later_index[:-1]).any():
@@ -99,7 +96,7 @@ def repeated(table: Interactions, rows: Indices) -> Indices:
     if len(rows) == 0:
         return rows
     columns = (table.human_boxes, table.object_boxes, table.image, table.verb, table.object)
-    order, new = group_equal_rows([bits for column in columns for bits in as_bits(column[rows])])
+    order, new = group_equal_rows(as_bits(*(column[rows] for column in columns)))
     run = np.cumsum(new) - 1
     best_first = np.lexsort((order, -table.score[rows[order]], run))
     return np.sort(rows[order[~mask_of(best_first[new], len(rows))]])

@@ -10,14 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand, first_of_each, mask_of, number_distinct
+from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand, mask_of, number_distinct, runs, scatter
 from shoe.core.boxes import CommonCoordinates, Overlap, OverlapRule, area, convert_boxes, iou
 from shoe.core.errors import InputError, check_kind, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.lexicon.resolve import match_labels
 
-_PAIRS_AT_ONCE = 1 << 16
-"""Pairs per block, so that work arrays fit in the processor's cache."""
+_PAIRS_AT_ONCE = 1 << 16  # pairs per block, so that work arrays fit in the processor's cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,15 +42,12 @@ class Boxes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlaps:
-    """c pairs of a ground truth and a prediction on one image, usually sorted by ground truth, then by prediction.
+    """c pairs of a ground truth and a prediction on one image, usually sorted by ground truth, then by prediction."""
 
-    Attributes:
-        truth, prediction: (c,) rows of the ground truth and of the prediction.
-        human, object: (c,) IoU of the human boxes, and of the object boxes; labels are ignored.
-    """
-
+    # truth, prediction: (c,) rows of the ground truth and of the prediction
     truth: Indices
     prediction: Indices
+    # human, object: (c,) IoU of the human boxes, and of the object boxes; labels are ignored
     human: Floats
     object: Floats
 
@@ -155,19 +151,13 @@ class BoxColumns:
 
 
 class Origin(NamedTuple):
-    """Task from which another task was derived; its box overlaps are reused.
+    """Task from which another task was derived; its box overlaps are reused."""
 
-    Attributes:
-        task: original task, with the same images.
-        prediction: (n,) row in the original task of each prediction; -1 if the prediction is new or has other boxes.
-        truth: (t,) row in the original task of each ground truth.
-        coordinates: box convention in which the boxes of both tasks are equal.
-    """
-
-    task: Task
+    task: Task  # original task, with the same images
+    # (n,) row in the original task of each prediction; -1 if the prediction is new or has other boxes
     prediction: Indices
-    truth: Indices
-    coordinates: CommonCoordinates
+    truth: Indices  # (t,) row in the original task of each ground truth
+    coordinates: CommonCoordinates  # box convention in which the boxes of both tasks are equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,14 +165,11 @@ class Task:
     """Predictions and the ground truth to score them against; n predictions, m images of the ground truth, K classes.
 
     All derived values are computed once and cached.
-
-    Attributes:
-        origin: task from which this task was derived, or None.
     """
 
     predictions: Interactions
     truth: GroundTruth
-    origin: Origin | None = None
+    origin: Origin | None = None  # task from which this task was derived, or None
     _compared: dict[tuple[CommonCoordinates, Overlap, bool], tuple[float, bool, Overlaps]] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -341,8 +328,7 @@ class Task:
         truth_key = self.truth.interactions.image * classes + self.truth.hoi
         by_key = np.argsort(truth_key, kind="stable")
         keys = truth_key[by_key]
-        starts = np.flatnonzero(first_of_each(keys))
-        sizes = np.diff(starts, append=len(keys))
+        starts, sizes = runs(keys)
         # Predictions on unknown images, index -1, refer to the end of the array, which stays False.
         present = mask_of(keys, (len(self.truth.interactions.images) + 2) * int(classes))
         key = self.image * classes + self.hoi
@@ -382,7 +368,5 @@ class Task:
 
 
 def _inverse(rows: Indices, size: int) -> Indices:
-    index = np.full(size, -1, np.int64)
     known = np.flatnonzero(rows >= 0)
-    index[rows[known]] = known
-    return index
+    return scatter(known, rows[known], size)

@@ -44,10 +44,8 @@ def predicted(pictures: Sequence[Sequence[Word]]) -> Interactions:
 
 
 def truth_of(labels: Sequence[Sequence[str]], size: int = 400) -> GroundTruth:
-    """A ground truth of HICO-DET with one pair of boxes in each image, labelled as it says ("ride horse").
-
-    A label after "+" is of another pair.
-    """
+    """A ground truth of HICO-DET with one pair of boxes in each image, labelled as it says ("ride horse")."""
+    # A label after "+" is of another pair.
 
     def triplet(label: str) -> Triplet:
         left, (verb, noun) = 150.0 * label.startswith("+"), label.lstrip("+").split()

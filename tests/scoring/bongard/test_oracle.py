@@ -77,12 +77,6 @@ def soft(problems: Problems, found: Detections, similarity: Similarity | None = 
     return bongard.soft_oracle(problems, found, parse_classes(HEADER + lines, "words"), load_similarity("identity"))
 
 
-def test_votes_are_images_or_detections() -> None:
-    problems, found = seen(pictures([[RIDE, RIDE, RIDE], [HOLD], [HOLD]], [], ([RIDE], [HOLD])))
-    assert oracle(problems, found, "image").yes.tolist() == [[False, True]]
-    assert oracle(problems, found, "detection").yes.tolist() == [[True, False]]
-
-
 words = st.sampled_from([RIDE, HOLD, FEED, EAT])
 picture = st.lists(words, max_size=3)
 
@@ -103,6 +97,11 @@ def test_it_answers_as_with_plain_sets(said: list[list[list[Word]]], votes: Vote
             assert bool(answers.right[number, query]) == (expected is not None and expected == (query == 0))
 
 
+def test_a_picture_has_one_vote_or_one_per_detection() -> None:
+    said = seen(pictures([[RIDE], [RIDE], [HOLD] * 3], [], ([RIDE], [HOLD])))
+    assert [oracle(*said, votes).yes.tolist() for votes in ("image", "detection")] == [[[True, False]], [[False, True]]]
+
+
 @dataclass(frozen=True)
 class Made(Similarity):
     """Riding and straddling are 0.75 similar, riding and feeding as much as is said."""
@@ -112,7 +111,6 @@ class Made(Similarity):
     digest = "0"
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Look up."""
         ride, straddle, feed = ids_of(SENSES.values()).tolist()
         known = {frozenset((ride, straddle)): 0.75, frozenset((ride, feed)): self.feeding}
         cells = [[float(a == b) or known.get(frozenset((a, b)), 0.0) for b in senses] for a in class_senses]

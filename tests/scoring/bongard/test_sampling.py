@@ -1,7 +1,5 @@
 """The sampler: what Algorithm 1 says, and how it ends."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -39,21 +37,6 @@ def test_it_draws_what_the_algorithm_says(
 
 
 @pytest.mark.slow
-@given(sizes, sizes, st.integers(1, 4))
-@examples(1)
-def test_problems_share_few_images_and_show_none_twice(
-    positives: list[int], negatives: list[int], overlap: int
-) -> None:
-    (pool, others), lists = pools(positives, negatives)
-    image_of = {region: (side, k) for side, images in enumerate(lists) for k, of in enumerate(images) for region in of}
-    found = sample("ride horse", pool, others, Sampling(overlap=overlap, most=20))
-    shown = [{image_of[region] for region in problem.ravel().tolist()} for problem in found]
-    assert all(len(images) == 14 for images in shown)
-    assert all(len(one & other) < overlap for one, other in combinations(shown, 2))
-    assert bool(len(found)) == (min(len(positives), len(negatives)) >= 7)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("most", "rejections"), [(400, 9), (60, 400)])
 def test_it_does_so_however_long_it_draws(most: int, rejections: int) -> None:
     """Until nine rejections in a row, with more of them in all; and past many candidates, most of them rejected."""
@@ -62,14 +45,6 @@ def test_it_does_so_however_long_it_draws(most: int, rejections: int) -> None:
     expected = literal.sampled("x", lists[0], lists[1], 0, 9, most, rejections)
     assert found.tolist() == [list(each) for each in expected]
     assert len(found) > 7
-
-
-@pytest.mark.parametrize("most", [1, 7, 130])
-def test_a_larger_bound_only_adds(most: int) -> None:
-    (positives, negatives), _ = pools([1] * 60, [2] * 60)
-    few, many = (sample("x", positives, negatives, Sampling(most=bound)) for bound in (most, 200))
-    assert len(few) == min(most, len(many))
-    assert (few == many[: len(few)]).all()
 
 
 def test_seed_and_concept_decide() -> None:

@@ -57,7 +57,6 @@ class Completed(Similarity):
 
 
 def completed(task: Task, current: HoiSimilarity, options: SemanticOptions, seed: int) -> HoiSimilarity:
-    """The similarities of a task's words by a completion of the map."""
     assert current.source is not None
     classes = frozenset({*current.verb_senses.tolist(), *current.object_senses.tolist()} - {-1})
     return HoiSimilarity.from_task(task, Completed(current.source, classes, seed), replace(options, unrated="zero"))

@@ -9,32 +9,26 @@ import pytest
 from hypothesis import given, strategies as st
 
 import shoe
-from shoe.benchmarks.protocols import SEMANTIC
-from shoe.benchmarks.scoring_options import SemanticOptions, changed
 from shoe.benchmarks.truth import read_truth_file
-from shoe.core.arrays import Indices
 from shoe.demo import PREDICTIONS, TRUTH
+from shoe.maps.complete import bound_score
 from shoe.predictions import read_predictions
-from shoe.scoring.evidence.bounds import OpenScore, false_positives, other_class, precision_bounds
-from shoe.scoring.evidence.draws import Imputation, imputation_of
+from shoe.scoring.evidence.bounds import (
+    OPTIONS,
+    Imputation,
+    OpenScore,
+    false_positives,
+    imputation_of,
+    precision_bounds,
+)
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
 from shoe.scoring.scorer import Matches, Scorer
 from shoe.similarity import Similarity
-from tests.examples import examples
 from tests.oracles.scenes import random_scenes
 from tests.scoring.compare import task_of
 from tests.scoring.evidence.imputing import Gappy, completed
 from tests.scoring.test_real_similarity import open_scenes
-
-SETTINGS = (
-    "", "assign=best-first", "assign=hungarian", "assign=confidence", "sigma-ties=iou", "sigma-ties=index",
-    "min-sigma=positive", "min-sigma=delta assign=confidence ap=trapezoid", "missed=drop combine=minimum",
-    "fp-scope=image", "delta-at=> combine=geometric", "ap=11-point map-tau=0.5", "ap=101-point cap=3",
-    "ap=trapezoid ties=input", "ties=input tau-by=image", "classes=all f1-classes=counted", "senses=first sense=first",
-    "no-interaction=exclude recall=truth", "sense=one", "unrated=wup", "direction=symmetric",
-    "direction=symmetric sense=one repeats=matched",
-)  # fmt: skip
 
 
 def scene_task(seed: int) -> Task:
@@ -45,31 +39,30 @@ def scene_task(seed: int) -> Task:
     )
 
 
-def pinned(scorer: Scorer, rows: Indices, imputation: Imputation, seed: int) -> Matches:
+def pinned(scorer: Scorer, imputation: Imputation, seed: int) -> Matches:
     """Match by a scorer's similarities; false positives are of current's class, or of the other possible one."""
-    matches = scorer.match(rows)
+    matches = scorer.match(scorer.rows)
     current = false_positives(scorer, imputation.current, matches.unmatched)
-    other = other_class(scorer, imputation.guess, matches.unmatched, current)
+    other = false_positives(scorer, imputation.guess, matches.unmatched, current)
     chance = np.random.default_rng(seed).random(len(matches.unmatched))
     return replace(matches, false_positive_of=np.where(chance < (seed % 3) / 2, other.category, current.category))
 
 
-def outside(task: Task, similarity: Similarity, options: SemanticOptions, seeds: Sequence[int]) -> list[str]:
+def outside(task: Task, similarity: Similarity, seeds: Sequence[int]) -> list[str]:
     """What drawn values score outside the bounds, where false positives and near repeats are those that they expect."""
-    current = HoiSimilarity.from_task(task, similarity, options)
-    imputation = imputation_of(task, current, options)
+    current = HoiSimilarity.from_task(task, similarity, OPTIONS)
+    imputation = imputation_of(task, current)
     if imputation is None:
         return []
-    near = Scorer(task, current, options).near
-    low = Scorer(task, imputation.low, options, near)
-    for_map = OpenScore.from_scorer(low, imputation, low.map_rows)
-    lowest, highest = precision_bounds(for_map, for_map.other)
+    near = Scorer(task, current, OPTIONS).near
+    open_score = OpenScore.from_scorer(Scorer(task, imputation.low, OPTIONS, near), imputation)
+    lowest, highest = precision_bounds(open_score, open_score.other)
     found = []
     for seed in seeds:
-        similarities = completed(task, current, options, seed)
+        similarities = completed(task, current, OPTIONS, seed)
         found += [f"{seed}: similarities" for _ in range(not _between(imputation, similarities))]
-        scorer = Scorer(task, similarities, options, near)
-        scores = scorer.entries(pinned(scorer, scorer.map_rows, imputation, seed)).scores()
+        scorer = Scorer(task, similarities, OPTIONS, near)
+        scores = scorer.entries(pinned(scorer, imputation, seed)).scores()
         # Where there are too many orders of ties to list, they are drawn, and bounds are as sure as the draw.
         slack = 1e-9 + 6 * scores.error
         beyond = scorer.in_mean & ((scores.ap < lowest - slack) | (scores.ap > highest + slack))
@@ -87,25 +80,26 @@ def _between(imputation: Imputation, similarities: HoiSimilarity) -> bool:
     )
 
 
-@pytest.mark.parametrize("settings_", SETTINGS)
-@examples(0.1)
 @given(seed=st.integers(0, 1 << 20), share=st.sampled_from([0.0, 0.3, 0.7, 0.9]))
-def test_no_drawn_values_score_outside(settings_: str, seed: int, share: float) -> None:
-    options = changed(SEMANTIC["shoe"], settings_.split())
-    assert outside(scene_task(seed), Gappy(seed, share), options, range(seed, seed + 3)) == []
+def test_no_drawn_values_score_outside(seed: int, share: float) -> None:
+    assert outside(scene_task(seed), Gappy(seed, share), range(seed, seed + 3)) == []
+
+
+def test_bounds_are_no_wider_than_known() -> None:
+    assert bound_score(Gappy(5, 0.7), scene_task(5)).interval == pytest.approx((0.636619, 0.802330), abs=1e-6)
 
 
 @pytest.mark.slow
 def test_the_packaged_map_holds_its_bounds_on_the_sample() -> None:
     task = Task(read_predictions(PREDICTIONS["free text"]), read_truth_file(TRUTH))
-    assert outside(task, shoe.load_similarity("hico-det"), SEMANTIC["shoe"], range(8)) == []
+    assert outside(task, shoe.load_similarity("hico-det"), range(8)) == []
 
 
 @pytest.mark.slow
 @pytest.mark.real_data
 def test_the_packaged_map_holds_its_bounds_on_the_test_set(shared_data: Path) -> None:
     truth = read_truth_file(shared_data / "hico_det" / "instances_test2015.json")
-    assert outside(Task(to_words(truth), truth), shoe.load_similarity("hico-det"), SEMANTIC["shoe"], range(3)) == []
+    assert outside(Task(to_words(truth), truth), shoe.load_similarity("hico-det"), range(3)) == []
 
 
 def to_words(truth: shoe.GroundTruth) -> shoe.Interactions:

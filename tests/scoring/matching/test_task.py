@@ -19,7 +19,6 @@ RULES = [OverlapRule(Overlap.CONTINUOUS, t, inclusive) for t in (0.0, 0.25, 0.5,
 
 
 def table(names: str) -> Interactions:
-    """Predictions of one pair in each of some images."""
     return predictions_of({name: [on_pair()] for name in names.split()})
 
 
@@ -57,7 +56,6 @@ def scene(seed: int) -> Task:
 
 
 def slowly(task: Task, rule: OverlapRule, *, either: bool) -> list[tuple[int, int, float, float]]:
-    """Every pair of an image, one by one."""
     truth, ours = (Boxes(t, CommonCoordinates.EDGES) for t in (task.truth.interactions, task.predictions))
     t, p = np.nonzero(task.truth.interactions.image[:, None] == task.image)
     human = iou(truth.human(t), ours.human(p), rule.overlap)
