@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices
 from shoe.scoring.entries import rows_of_images
 from shoe.scoring.f1 import F1Entries
 from shoe.scoring.scorer import Scorer
@@ -113,34 +113,31 @@ def _versions(
 ) -> tuple[Indices, Indices, Indices, F1Entries]:
     """Return image, first, stop and f1 of TauLevels from (threshold, changed images, their matches), ascending."""
     image = np.concatenate([changed for _, changed, _ in found])
-    first, stop = np.empty((2, len(image)), np.int64)
-    start = np.zeros(images, np.int64)  # below the run's own threshold, a range begins where the last one ended
-    edge = np.cumsum([0, *(len(changed) for _, changed, _ in found)])
-    for number, (here, changed, _) in enumerate(found):
-        rows = slice(edge[number], edge[number + 1])
-        if here < OWN:
-            first[rows], stop[rows] = start[changed], here + 1
-            start[changed] = here + 1
-    start[:] = LEVELS
-    for number, (here, changed, _) in reversed([*enumerate(found)]):
-        rows = slice(edge[number], edge[number + 1])
-        if here > OWN:
-            first[rows], stop[rows] = here, start[changed]
-            start[changed] = here
-    parts = []
-    for (_, changed, f1), begin in zip(found, edge, strict=False):
+    here = np.repeat([threshold for threshold, _, _ in found], [len(changed) for _, changed, _ in found])
+    below = here < OWN
+    first, stop = np.where(below, 0, here), np.where(below, here + 1, LEVELS)
+    # On either side of the run's own threshold, the range of a version ends where the next one of its image begins.
+    order = np.lexsort((here, image))
+    lower, upper = order[:-1], order[1:]
+    next_ = (image[lower] == image[upper]) & (below[lower] == below[upper])
+    lower, upper = lower[next_], upper[next_]
+    first[upper] = stop[lower] = np.where(below[lower], stop[lower], first[upper])
+    parts, start = [], 0
+    for _, changed, f1 in found:
         version = np.zeros(images, np.int64)
-        version[changed] = begin + np.arange(len(changed))
-        parts.append((version[f1.image], version[f1.unmatched_image], f1))
-    entries = parts[0][2]
-    joined: dict[str, Any] = {
-        name: np.concatenate([getattr(f1, name) for _, _, f1 in parts])
-        for name in ("category", "sigma", "unmatched_category", "unmatched_overlaps")
-    }
-    of_match, of_unmatched = (np.concatenate([part[which] for part in parts]) for which in (0, 1))
-    none = np.zeros(0, np.int64)
-    f1 = replace(entries, **joined, image=of_match, unmatched_image=of_unmatched, truth_category=none, truth_image=none)
-    return image, first, stop, f1
+        version[changed] = start + np.arange(len(changed))
+        start += len(changed)
+        parts.append((f1, version[f1.image], version[f1.unmatched_image]))
+    return image, first, stop, _concatenated(*parts)
+
+
+def _concatenated(*parts: tuple[F1Entries, Indices, Indices]) -> F1Entries:
+    """Return one table of matches without ground truths; parts are (matches, their images, images of the unmatched)."""
+    names = ("category", "sigma", "unmatched_category", "unmatched_overlaps")
+    joined: dict[str, Any] = {name: np.concatenate([getattr(f1, name) for f1, _, _ in parts]) for name in names}
+    image, unmatched_image = (np.concatenate([part[which] for part in parts]) for which in (1, 2))
+    joined |= {"image": image, "unmatched_image": unmatched_image}
+    return replace(parts[0][0], **joined, **dict.fromkeys(("truth_category", "truth_image"), np.zeros(0, np.int64)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,18 +159,9 @@ class Versions:
         level = self.levels[model]
         of = np.concatenate([np.arange(self.images), level.image])
         truth, truth_version = rows_of_images(f1.truth_image, of)
-        joined: dict[str, Any] = {
-            name: np.concatenate([getattr(f1, name), getattr(level.f1, name)])
-            for name in ("category", "sigma", "unmatched_category", "unmatched_overlaps")
-        }
-        for name in ("image", "unmatched_image"):
-            joined[name] = np.concatenate([getattr(f1, name), getattr(level.f1, name) + self.images])
-        return replace(f1, **joined, truth_category=f1.truth_category[truth], truth_image=truth_version)
-
-    def own(self, model: int) -> Mask:
-        """Return a mask over a model's versions (an image at a range of tau): True for those at the tau of the run."""
-        extra = len(self.levels[model].image) if self.levels else 0
-        return np.arange(self.images + extra) < self.images
+        image, unmatched_image = (each + self.images for each in (level.f1.image, level.f1.unmatched_image))
+        joined = _concatenated((f1, f1.image, f1.unmatched_image), (level.f1, image, unmatched_image))
+        return replace(joined, truth_category=f1.truth_category[truth], truth_image=truth_version)
 
     def weights(self, weights: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the weights of all versions (an image at a range of thresholds tau), one per row, in R resamples.
@@ -188,9 +176,8 @@ class Versions:
         fraction = np.unique(np.concatenate([each.fraction for each in self.levels]))
         index = [np.minimum(np.searchsorted(each.fraction, fraction), LEVELS - 1) for each in self.levels]
         kept = sum((each.kept @ own)[i] for each, own, i in zip(self.levels, amounts, index, strict=True))
-        wanted = self.levels[0].fraction[OWN] * sum(
-            each.total @ own for each, own in zip(self.levels, amounts, strict=True)
-        )
+        total = sum(each.total @ own for each, own in zip(self.levels, amounts, strict=True))
+        wanted = self.levels[0].fraction[OWN] * total
         enough = kept >= wanted - _ROUNDING
         enough[-1] = True
         chosen = enough.argmax(axis=0)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from shoe.benchmarks.scoring_options import Interpolation, Ties
-from shoe.comparison.ranked import ByClass, Ranked
+from shoe.comparison.ranked import Ranked
 from shoe.comparison.resampling import (
     Counted,
     Measured,
@@ -96,7 +96,7 @@ def test_own_values_are_those_where_all_other_images_stand_once(seed: int) -> No
     ranked, counted = Ranked.from_entries(6, strict), Counted.from_entries(6, f1)
     for category, image, by_class in (
         (strict.truth_category, strict.truth_image, ranked.by_class),
-        (f1.truth_category, f1.truth_image, lambda weights: counted.under(weights)[0]),
+        (f1.truth_category, f1.truth_image, counted.f1),
     ):
         own = by_class(weights).own
         for k in np.unique(category).tolist():
@@ -118,13 +118,10 @@ def test_miss_rates_deviate_in_units_of_their_standard_error_and_to_the_other_si
     rate, error = _rate_and_error(missed, truths, weights, np.ones(3, bool))
     assert rate == pytest.approx([9 / 10, 2 / 3])
     assert error == pytest.approx([1, ((4 / 9 + 2 / 9) ** 0.5 / 3) / ((0.81 + 0.01 + 0.64) ** 0.5 / 10)])
-    found = Measured({}, None, None, rate[:, None], error[:, None])
     key, centre = "semantic:gt_miss_rate", rate.mean()
-    none = ByClass(np.ones((2, 1)), (np.ones((2, 1), bool),), np.ones((2, 1), np.int64), np.array([2]), np.ones((2, 1)))
-    rates, errors = (np.stack([each] * 3, axis=1) for each in (rate, error))
-    both = replace(found, f1=none, best=none, rates=rates, errors=errors)
-    assert both.resampled()[key] == pytest.approx(centre - (rate - centre) / error)
-    assert both.figures()[key] == pytest.approx(rate)
+    found = Measured([], *(np.stack([each] * 3, axis=1) for each in (rate, error)))
+    assert found.resampled()[key] == pytest.approx(centre - (rate - centre) / error)
+    assert found.figures()[key] == pytest.approx(rate)
     assert (_rate_and_error(truths, truths, weights, np.ones(3, bool))[1] == 1).all()
 
 
