@@ -26,9 +26,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from math import comb, isnan
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -64,50 +65,46 @@ _CACHED_PIECES = 8
 """Number of batches whose random numbers are cached for the next model: enough for 1,000 draws and 1,000 swaps."""
 
 
-class DrawBatch(NamedTuple):
-    """Batch of bootstrap samples of one model, or of swaps between two models.
-
-    ``models`` are indices of models; ``first`` is the index of the first resample in the batch.
-    """
-
-    models: tuple[int, ...]
-    first: int
+Piece = tuple[tuple[int, ...], int]
+"""Batch of bootstrap samples of one model, or of swaps between two models: (indices of models, first resample)."""
 
 
 class Draws:
-    """Batches of resamples (:class:`DrawBatch`), and the prepared runs and random numbers that they use, cached."""
+    """Batches of resamples (:data:`Piece`), and the prepared runs and random numbers that they use, cached."""
 
     def __init__(self, runs: Sequence[Run], resamples: int, seed: int) -> None:
         self._runs, self._resamples, self._seed = runs, resamples, seed
         self._prepared: tuple[tuple[int, ...], Resampler] | None = None
         self._random: dict[tuple[bool, int], Counts] = {}
 
-    def pieces(self) -> list[DrawBatch]:
+    def pieces(self) -> list[Piece]:
         """Return all batches of resamples: those of each single model, then those of each pair of models."""
         groups = [group for size in (1, 2) for group in combinations(range(len(self._runs)), size)]
-        return [DrawBatch(group, first) for group in groups for first in range(0, self._resamples, BATCH)]
+        return [(group, first) for group in groups for first in range(0, self._resamples, BATCH)]
 
-    def resampler(self, models: tuple[int, ...]) -> Resampler:
-        """Return the prepared data of one or two models, for draws or swaps; only the latest is cached."""
+    def evaluate(self, piece: Piece) -> Measured | Resampled:
+        """Return the results of a batch: values of one model under draws, or differences of two models under swaps."""
+        models, first = piece
         if self._prepared is None or self._prepared[0] != models:
             self._prepared = None  # frees the memory of the old one first
             self._prepared = models, Resampler(*(self._runs[i] for i in models))
-        return self._prepared[1]
+        resampler, numbers = self._prepared[1], self._numbers(len(models) > 1, first)
+        work = resampler.under if len(models) == 1 else partial(differences_when_swapped, resampler)
+        return work(numbers, first // BATCH)
 
-    def numbers(self, piece: DrawBatch) -> Counts:
-        """Return the random numbers of a batch, (M, R) for M images and R resamples; they are the same for all models.
+    def _numbers(self, swaps: bool, first: int) -> Counts:
+        """Return the (M, R) random numbers of a batch, which are the same for all models.
 
-        For a batch of one model, the numbers are how often each image is drawn. For two models, they are 0 for images
-        whose predictions are swapped, else 1.
+        They are how often each of M images is drawn or, with ``swaps``, 0 for images whose predictions are swapped,
+        else 1.
         """
-        key = swaps, first = len(piece.models) > 1, piece.first
-        if key not in self._random:
+        if (swaps, first) not in self._random:
             if len(self._random) == _CACHED_PIECES:
                 del self._random[next(iter(self._random))]
-            images, draws = len(self._runs[0].images), range(first, min(first + BATCH, self._resamples))
-            which = images, draws, self._seed
-            self._random[key] = random_swaps(*which, self._resamples) if swaps else drawn_images(*which)
-        return self._random[key]
+            draws = range(first, min(first + BATCH, self._resamples))
+            which = len(self._runs[0].images), draws, self._seed
+            self._random[swaps, first] = random_swaps(*which, self._resamples) if swaps else drawn_images(*which)
+        return self._random[swaps, first]
 
 
 def resampled(
@@ -124,30 +121,22 @@ def resampled(
     """
     draws = Draws(runs, resamples, seed)
     pieces = draws.pieces()
-    waiting = Counter(piece.models for piece in pieces)
-    parts: dict[tuple[int, ...], dict[int, Measured | Resampled]] = {models: {} for models in waiting}
+    waiting = Counter(models for models, _ in pieces)
+    parts: dict[tuple[int, ...], dict[int, Any]] = {models: {} for models in waiting}
     found: dict[tuple[int, ...], Resampled] = {}
-    for number, (piece, part) in enumerate(engine.map(_evaluate, pieces, draws), 1):
+    for number, ((models, first), part) in enumerate(engine.map(Draws.evaluate, pieces, draws), 1):
         progress(f"resampling images: {number:,} of {len(pieces):,} pieces")
-        parts[models := piece.models][piece.first] = part
+        parts[models][first] = part
         if len(parts[models]) == waiting[models]:  # joined at once: parts are a hundred times larger than metrics
-            found[models] = _joined([part for _, part in sorted(parts.pop(models).items())])
-    return [found[i,] for i in range(len(runs))], {(i, j): found[i, j] for i, j in combinations(range(len(runs)), 2)}
-
-
-def _evaluate(draws: Draws, piece: DrawBatch) -> Measured | Resampled:
-    """Return the results of a batch: values of one model under draws, or differences of two models under swaps."""
-    resampler, batch = draws.resampler(piece.models), piece.first // BATCH
-    if len(piece.models) == 1:
-        return resampler.under(draws.numbers(piece), batch)
-    return differences_when_swapped(resampler, draws.numbers(piece), batch)
-
-
-def _joined(parts: Sequence[Measured | Resampled]) -> Resampled:
-    if measured := [part for part in parts if isinstance(part, Measured)]:
-        return Measured.joined(measured).resampled()
-    differences = [part for part in parts if not isinstance(part, Measured)]
-    return {figure: np.concatenate([part[figure] for part in differences]) for figure in differences[0]}
+            batches = [part for _, part in sorted(parts.pop(models).items())]
+            found[models] = (
+                Measured.joined(batches).resampled()
+                if len(models) == 1
+                else {figure: np.concatenate([part[figure] for part in batches]) for figure in batches[0]}
+            )
+    return [found[i,] for i in range(len(runs))], {
+        models: found[models] for models in combinations(range(len(runs)), 2)
+    }
 
 
 # Rank intervals. All pairs of models are tested simultaneously, with the largest of their studentized differences in
@@ -347,13 +336,11 @@ def statistics(
     engine: Engine = SERIAL,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Statistics:
-    """Return confidence intervals and tests for several runs.
+    """Return confidence intervals and tests for runs of the same images, ground truth and protocols, by distinct names.
 
-    The runs have the same images, ground truth and protocols, and distinct names. ``resamples`` is the number of
-    bootstrap samples of the images, and of random swaps in the permutation test of each pair of runs.
+    ``resamples`` is the number of bootstrap samples of the images, and of random swaps of each pair of runs.
     """
-    images = len(runs[0].images)
-    figures = [run.figures() for run in runs]
+    images, figures = len(runs[0].images), [run.figures() for run in runs]
     drawn, swapped = resampled(runs, resamples, seed, engine, progress)
     enough = resamples >= FEWEST_FOR_INTERVALS
     estimates = {
@@ -366,14 +353,13 @@ def statistics(
         }
         for run, values, draws in zip(runs, figures, drawn, strict=True)
     }
-    compared: dict[str, list[tuple[int, int, float, Floats, Floats]]] = {key: [] for each in figures for key in each}
-    for i, j in combinations(range(len(runs)), 2):
-        for key, pairs in compared.items():
-            a, b = figures[i].get(key), figures[j].get(key)
-            if a is not None and b is not None:
-                pairs.append((i, j, a - b, drawn[i][key] - drawn[j][key], swapped[i, j][key]))
     differences = []
-    for key, pairs in compared.items():
+    for key in dict.fromkeys(key for each in figures for key in each):
+        pairs = [
+            (i, j, a - b, drawn[i][key] - drawn[j][key], swapped[i, j][key])
+            for i, j in combinations(range(len(runs)), 2)
+            if (a := figures[i].get(key)) is not None and (b := figures[j].get(key)) is not None
+        ]
         bootstrap = [p_value(value, deviations(apart)) for _, _, value, apart, _ in pairs]
         randomisation = [max(lowest_randomisation(images), p_value(value, apart)) for _, _, value, _, apart in pairs]
         tests = zip(bootstrap, randomisation, holm(bootstrap), holm(randomisation), strict=True)

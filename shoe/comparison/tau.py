@@ -131,13 +131,13 @@ def _versions(
     return image, first, stop, _concatenated(*parts)
 
 
-def _concatenated(*parts: tuple[F1Entries, Indices, Indices]) -> F1Entries:
+def _concatenated(*parts: tuple[F1Entries, NDArray[np.integer], NDArray[np.integer]]) -> F1Entries:
     """Return one table of matches without ground truths; parts are (matches, their images, images of the unmatched)."""
     names = ("category", "sigma", "unmatched_category", "unmatched_overlaps")
     joined: dict[str, Any] = {name: np.concatenate([getattr(f1, name) for f1, _, _ in parts]) for name in names}
+    joined |= dict.fromkeys(("truth_category", "truth_image"), np.zeros(0, np.int64))
     image, unmatched_image = (np.concatenate([part[which] for part in parts]) for which in (1, 2))
-    joined |= {"image": image, "unmatched_image": unmatched_image}
-    return replace(parts[0][0], **joined, **dict.fromkeys(("truth_category", "truth_image"), np.zeros(0, np.int64)))
+    return replace(parts[0][0], **joined, image=image, unmatched_image=unmatched_image)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
