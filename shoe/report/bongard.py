@@ -46,9 +46,8 @@ def print_score(report: BongardReport, to: Console) -> None:
     """Print how well the oracle and the soft oracle answer Bongard problems: accuracy by group, outcomes and notes."""
     sizes = (report.problems, "problem"), (report.concepts, "concept"), (report.images, "image")
     print_line(to, " · ".join(pluralize(*size) for size in sizes), "bold")
-    if report.named_images < report.images:
-        missing = pluralize(report.images - report.named_images, "image")
-        line = f"{missing} without predictions count as images without detections"
+    if missing := report.images - report.named_images:
+        line = f"{pluralize(missing, 'image')} without predictions count as images without detections"
         print_line(to, f"{line} (`--images-in-predictions` leaves these problems out)", "bold")
     both = {"oracle": report.oracle, "soft oracle": report.soft_oracle}
     made = table("accuracy", "concepts", "problems", "oracle", "95 %", "soft oracle", "95 %")
@@ -80,8 +79,7 @@ _STREAM = (1 << 27) + (1 << 26)
 def problem_page(problems: Problems, images: Path | None, count: int, seed: int) -> str:
     """Return a self-contained HTML page with at most ``count`` random problems of each group.
 
-    Small copies of the crops from the folder ``images`` become part of the page. Without the folder, or if an image is
-    missing, boxes are drawn on a blank crop.
+    Crops are small copies of images in the folder ``images``; without an image, boxes are drawn on a blank crop.
     """
     total = f"{pluralize(len(problems), 'problem')} of {pluralize(len(problems.concepts), 'concept')}"
     groups = []

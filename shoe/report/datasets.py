@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +26,9 @@ from shoe.similarity import load_similarity
 
 def print_list(datasets: Sequence[ListedDataset], to: Console) -> None:
     """Print a table with one row per dataset."""
-    made = table("dataset", "what it is", "classes", "verbs", "objects", "splits of classes", names=2)
-    for each in datasets:
-        counts = _counts(each, ("classes", "verbs", "objects"))
-        made.add_row(*cells(each.name, each.title, *counts, " ".join(each.class_splits or ())))
-    to.print(_fold(made, 1, 5))
+    keys = ("classes", "verbs", "objects")
+    rows = (cells(d.name, d.title, *_counts(d, keys), " ".join(d.class_splits or ())) for d in datasets)
+    to.print(_fold(table("dataset", "what it is", *keys, "splits of classes", names=2, rows=rows), 1, 5))
     hint = "`shoe dataset info NAME` describes a dataset; `shoe dataset check FOLDER` lists its files in a folder"
     print_line(to, hint, "dim")
 
@@ -48,10 +47,9 @@ def print_card(card: DatasetCard, to: Console) -> None:
         made = table("as published", "images", "without triplets", "triplets", "classes", "source", rows=rows)
         to.print(_fold(made, 5))
     if splits := card.class_splits:
-        made = table("split of classes", "classes", "what is held out", names=3)
-        for name, split in splits.items():
-            made.add_row(*cells(name, ", ".join(f"{part} {n:,}" for part, n in split.parts.items()), split.about))
-        to.print(_fold(made, 2))
+        sizes = {name: ", ".join(f"{part} {n:,}" for part, n in split.parts.items()) for name, split in splits.items()}
+        rows = [cells(name, sizes[name], split.about) for name, split in splits.items()]
+        to.print(_fold(table("split of classes", "classes", "what is held out", names=3, rows=rows), 2))
     if card.files:
         rows = [cells(file.name, file.purpose, file.place) for file in card.files]
         to.print(_fold(table("file", "for", "where to get it", names=3, rows=rows), 1, 2))
@@ -129,19 +127,16 @@ def class_split_info(benchmark: Benchmark, name: str) -> ClassSplitInfo:
         part: SplitPart(*(int(each.sum()) for each in (mask, mask & classes.no_interaction, mask & classes.rare)))
         for part, mask in split.parts.items()
     }
-    two = {SEEN, UNSEEN} <= split.parts.keys()
-    near = nearest_seen(split, classes, load_similarity(benchmark.similarity))
-    pairs = zip(near.unseen, near.seen, near.similarity.tolist(), strict=True) if near else ()
-    nearest = [NearestSeen(classes.labels[a], classes.labels[b], round(value, 6)) for a, b, value in pairs]
-    ranges = [RangeOfSimilarity(each.low, each.high, each.classes) for each in near.by_similarity({})] if near else []
-    return ClassSplitInfo(
-        *(name, benchmark.name, split.about, split.source, split.digest, parts),
-        lost_verbs=_lost(classes.verbs, classes.verb, split) if two else None,
-        lost_objects=_lost(classes.objects, classes.object, split) if two else None,
-        similarity=benchmark.similarity if near else None,
-        nearest=nearest if near else None,
-        by_nearest_seen=ranges if near else None,
-    )
+    found: dict[str, Any] = {}
+    if {SEEN, UNSEEN} <= split.parts.keys():
+        found["lost_verbs"] = _lost(classes.verbs, classes.verb, split)
+        found["lost_objects"] = _lost(classes.objects, classes.object, split)
+    if near := nearest_seen(split, classes, load_similarity(benchmark.similarity)):
+        pairs = zip(near.unseen, near.seen, near.similarity.tolist(), strict=True)
+        found["similarity"] = benchmark.similarity
+        found["nearest"] = [NearestSeen(classes.labels[a], classes.labels[b], round(value, 6)) for a, b, value in pairs]
+        found["by_nearest_seen"] = [RangeOfSimilarity(r.low, r.high, r.classes) for r in near.by_similarity({})]
+    return ClassSplitInfo(name, benchmark.name, split.about, split.source, split.digest, parts, **found)
 
 
 def _lost(names: Sequence[str], of_class: NDArray[np.integer], split: ClassSplit) -> list[str]:
@@ -258,8 +253,8 @@ def dataset_check(folder: str, inventory: Inventory, wanted: Sequence[Benchmark]
         for benchmark in wanted
         for holds, options in inventory.missing(benchmark).items()
     ]
-    files = inventory.files
-    return DatasetCheck(folder, inventory.pictures, [*files], missing, list(_commands(folder, files)))
+    commands = list(_commands(folder, inventory.files))
+    return DatasetCheck(folder, inventory.pictures, [*inventory.files], missing, commands)
 
 
 def print_inventory(check: DatasetCheck, datasets: Sequence[str], to: Console) -> None:
