@@ -161,10 +161,7 @@ class Comparison:
 
     @property
     def raters(self) -> dict[str, list[float | None]]:
-        """SHOE-mAP under the ratings of each single rater, by rater, with one value per model (None if not measured).
-
-        A rater is left out if any run lacks it; runs without values of single raters do not count.
-        """
+        """SHOE-mAP under the ratings of each rater of all runs, with one value per model (None if not measured)."""
         spreads = [run.spread.raters for run in self.runs if run.spread is not None]
         shared = [rater for rater in (spreads[0] if spreads else ()) if all(rater in spread for spread in spreads)]
         return {rater: [run.spread.raters[rater] if run.spread else None for run in self.runs] for rater in shared}
@@ -304,10 +301,7 @@ class ClassDifference(Document, frozen=True):
 
 
 def class_differences(found: Comparison) -> list[ClassDifference]:
-    """Return the differences by class, verb and object, for each metric, then for each pair of models.
-
-    The metrics are those of ``found.compared`` or, if this is None, only the metric in the first column.
-    """
+    """Return differences by class, verb and object, per metric of ``found.compared`` (else the first) and pair of models."""
     classes, truths, differences = found.runs[0].classes, truths_of(found.runs[0]), []
     labels = (classes.labels, np.arange(len(classes)))
     groups = labels, (classes.verbs, classes.verb), (classes.objects, classes.object)

@@ -230,10 +230,7 @@ class Ranked:
 
     @classmethod
     def from_entries(cls, images: int, *models: Entries) -> Ranked:
-        """Return the prepared entries of one model, or of several models merged into one ranking.
-
-        The models must have the same ground truth, and the averaging rule of the first model is used. ``images`` is M.
-        """
+        """Return the prepared entries of models with the same ground truth on M ``images``, merged into one ranking."""
         from scipy.sparse import hstack
 
         first = models[0]

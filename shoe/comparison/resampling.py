@@ -147,8 +147,7 @@ def _sums(images: int, matching: F1Entries) -> dict[str, Any]:
 def _rate_and_error(part: Floats, whole: Floats, weights: Counts, own: Mask) -> tuple[Floats, Floats]:
     """Return the (R,) ratio of the weighted sums of (columns,) ``part`` and ``whole``, and its relative standard error.
 
-    The error is that of a ratio of sums over images (Cochran 1977, 6.4), divided by the same error under the weights
-    ``own``; 1 if either error is 0.
+    The error of a ratio of sums over images (Cochran 1977, 6.4) is divided by that under the weights ``own``; else 1.
     """
     sums = np.stack([part, whole, part**2, part * whole, whole**2]) @ np.column_stack([weights, own]).astype(np.float64)
     rate = np.where(sums[1] > 0, sums[0] / np.maximum(sums[1], 1), np.nan)
@@ -210,10 +209,7 @@ class Measured:
 
 
 class Resampler:
-    """Prepared data of several runs, which computes their metrics for any weights of the images.
-
-    The runs have the same ground truth and protocols.
-    """
+    """Prepared data of runs with the same ground truth and protocols, for metrics under any weights of the images."""
 
     def __init__(self, *runs: Run) -> None:
         images, ranked = len(runs[0].images), [run.ranked for run in runs]

@@ -311,11 +311,7 @@ class Statistics:
 
 
 def lowest_randomisation(images: int) -> float:
-    """Return the lowest possible p-value of the randomisation test, 2 / 2^images.
-
-    Of the 2^images possible swaps, swapping no image and swapping all images always give a difference as large as the
-    observed difference.
-    """
+    """Return the lowest p-value of the randomisation test: swaps of no image and of all images always count."""
     return min(1.0, 2.0 ** (1 - images))
 
 

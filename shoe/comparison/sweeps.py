@@ -100,11 +100,7 @@ def settings_of(report: Report) -> list[Setting]:
 def sweep(
     reports: Sequence[Report], engine: Engine = SERIAL, progress: Callable[[str], None] = lambda _: None
 ) -> list[Point]:
-    """Return the metrics of M models under every setting, in the order of :func:`settings_of`.
-
-    The time is about that of one scoring per setting and model. Boxes are compared again only for the option
-    "threshold".
-    """
+    """Return the metrics of M models under every setting of :func:`settings_of`, each from a scoring of its own."""
     settings = settings_of(reports[0])
     keys = [(setting, model) for setting in settings for model in range(len(reports))]
     found = {}
@@ -119,10 +115,7 @@ def sweep(
 
 
 def rank_stability(reports: Sequence[Report], points: Sequence[Point], figure: str) -> RankStability | None:
-    """Return how stable the ranking by ``figure`` ("strict", "map" or "mf1") is over the ``points`` of :func:`sweep`.
-
-    Return None for a single model, without settings that can change the metric, or if a value cannot be measured.
-    """
+    """Return how stable the ranking by "strict", "map" or "mf1" is over the ``points`` of a sweep; None if unknown."""
     results = [report.strict if figure == "strict" else report.semantic for report in reports]
     key = "map" if figure == "strict" else figure
     requested = [0.0 if result is None else getattr(result, key) or 0.0 for result in results]

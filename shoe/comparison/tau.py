@@ -60,10 +60,7 @@ class TauLevels:
 
     @classmethod
     def from_scorer(cls, scorer: Scorer) -> TauLevels | None:
-        """Return the matches at thresholds near the tau of the scorer; each resample uses one of these thresholds.
-
-        Return None if ``tau-by`` is not "dataset", or if all these thresholds keep the same predictions.
-        """
+        """Return the matches at thresholds near the tau of the scorer; None if resamples do not change the threshold."""
         rows, options = scorer.rows, scorer.options
         if options.tau_by != "dataset":
             return None

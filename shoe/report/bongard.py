@@ -77,10 +77,7 @@ _STREAM = (1 << 27) + (1 << 26)
 
 
 def problem_page(problems: Problems, images: Path | None, count: int, seed: int) -> str:
-    """Return a self-contained HTML page with at most ``count`` random problems of each group.
-
-    Crops are small copies of images in the folder ``images``; without an image, boxes are drawn on a blank crop.
-    """
+    """Return an HTML page with at most ``count`` random problems per group; ``images`` is the image folder."""
     total = f"{pluralize(len(problems), 'problem')} of {pluralize(len(problems.concepts), 'concept')}"
     groups = []
     for number, group in enumerate(problems.groups):

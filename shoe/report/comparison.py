@@ -75,10 +75,7 @@ def _two_best(found: Comparison) -> set[str]:
 
 
 def classes_csv(found: Comparison) -> str:
-    """Return a CSV table with a line per class: name, rare or not, ground truths, and AP (0..1) by metric and model.
-
-    The AP is empty for a class that does not count in the mean of the metric.
-    """
+    """Return a CSV table with a line per class: rare or not, ground truths, and AP (0..1) by metric and model."""
     figures = dict.fromkeys(c.figure for c in found.columns if c.figure.endswith((":full", ":map")))
     headings = [f"{name} {figure}" for figure in figures for name in found.names]
     rows: list[list[object]] = [["class", "rare", "ground truths", *headings]]
@@ -364,10 +361,7 @@ def _detail_rows(found: Comparison, number: int) -> dict[str, list[str]]:
 
 
 def as_latex(found: Comparison) -> str:
-    """Return a LaTeX table for the booktabs package and its legend; signatures and notes are LaTeX comments.
-
-    Each model has a row of values, then a row of intervals and a row of ranks if the comparison has them.
-    """
+    """Return a LaTeX table for the booktabs package and its legend; signatures and notes are LaTeX comments."""
 
     def write_cell(cell: Cell) -> str:
         text = percent(cell.value) if cell.value is not None else "--"

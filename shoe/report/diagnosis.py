@@ -138,10 +138,7 @@ SWEEPS = {
 def print_diagnoses(
     models: Models, truth: GroundTruth, to: Console, *, sweeps: bool = False, verbose: bool = False
 ) -> None:
-    """Print the diagnosis of one model, or of several side by side.
-
-    ``sweeps`` adds metrics at several thresholds; ``verbose`` adds all other tables, and the signatures.
-    """
+    """Print the diagnoses of models; ``sweeps`` adds metrics by threshold, and ``verbose`` adds all other tables."""
     first = next(iter(models.values()))
     counted = f"{pluralize(first.pairs.images, 'image')} and {pluralize(len(first.scope.truth), 'triplet')} evaluated"
     print_line(to, f"{truth.classes.name} · {printable(truth.split)} · {counted}", "bold")

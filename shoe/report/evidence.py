@@ -208,10 +208,7 @@ _FIGURES = ("mAP", "rare", "non-rare")
 
 
 def print_explained(report: Report, found: Explained, to: Console, *, verbose: bool = False) -> None:
-    """Print mAP by protocol, effects of differing rules and, if images are labelled, false positives by image label.
-
-    ``verbose`` adds all notes, all effects of rules, and the effect of duplicate annotations.
-    """
+    """Print mAP by protocol, effects of rules, and false positives by image label; ``verbose`` adds all details."""
     for line in found.notes if verbose else report.warnings:
         print_line(to, line, "bold")
     results = report.strict_results

@@ -157,10 +157,7 @@ def _with_difference(a: float | None, b: float | None) -> tuple[str, str, str]:
 
 
 def print_ablation(ablation: MapAblate, similarity: SimilarityMap, report: Report | None, to: Console) -> None:
-    """Print score and agreement with people of each subset of a map's raters; at most 64 subsets are shown.
-
-    ``report`` is the score with all raters; None if nothing was scored.
-    """
+    """Print the scores (if ``report`` is given) and agreement with people of at most 64 subsets of a map's raters."""
     more, kinds = len(ablation.subsets) - _MOST_ROWS, ablation.human or {}
     print_line(to, heading(similarity), style="bold")
     print_line(to, f"value of a pair: {similarity.ensemble} of its ratings by the subset of raters, scaled to 0..1")
@@ -229,10 +226,7 @@ def _range(spread: SubsetSpread) -> str:
 
 
 def learned_table(found: MapLearned) -> Group:
-    """Return a table of the accuracy of predicted ratings, and a warning per class with implausibly high predictions.
-
-    Verbs and objects each have two rows: accuracy for senses, and for classes, that do not occur in the training data.
-    """
+    """Return the accuracy of predicted ratings for new senses and new classes, and a warning per suspect class."""
     made = table("predicted", "held out", "pairs", "rho", "kappa (quadratic)", "off by", "bias", names=2)
     for part, of_part in (("verbs", found.verbs), ("objects", found.objects)):
         for held_out, figures in (("senses", of_part.by_sense), ("classes", of_part.by_class)):
@@ -248,10 +242,7 @@ def learned_table(found: MapLearned) -> Group:
 
 
 def estimate_table(estimate: Estimate) -> Group:
-    """Return the planned pairs, a table of expected costs per rater, and the assumptions of an estimate.
-
-    "~" marks an uncertain value. Below an uncertain cost or duration are the lowest and the highest value.
-    """
+    """Return planned pairs, expected costs per rater ("~" marks uncertain values), and assumptions of an estimate."""
     columns = ("answered", "to ask", "requests", "tokens in", "out", printable(f"cost {estimate.currency}"), "hours")
     made = table("rater", *columns)
     made.columns[0].no_wrap, made.columns[0].overflow = False, "fold"

@@ -67,8 +67,7 @@ WORDINGS_TITLE = "Predicted words other than labels: most credit lost, then most
 def wordings_table(wordings: Sequence[Wording], *, narrow: bool = False) -> Table:
     """Return a table of predicted words: first the words with most credit lost, then the words with most credit gained.
 
-    ``wordings`` are statistics of predicted words, first those with most credit lost, then at most as many with most
-    credit gained. ``narrow`` leaves out some columns, and all but the first five rows of each group.
+    ``narrow`` leaves out some columns, and all but the first five rows of each group.
     """
     lost = sum(wording.lost >= 0.05 for wording in wordings[: (len(wordings) + 1) // 2])  # less is printed as 0.0
     headings = ["prediction", "verb · object", "compared with"]
@@ -92,11 +91,9 @@ def wordings_table(wordings: Sequence[Wording], *, narrow: bool = False) -> Tabl
 
 
 def write_wordings(wordings: Sequence[Wording], unread: Mapping[str, int], path: str | Path) -> None:
-    """Write all wordings of a report as CSV, one per line, atomically.
+    """Write all wordings of a report as CSV, one per line, atomically; columns are the fields of :class:`Wording`.
 
-    Columns are the fields of :class:`~shoe.scoring.evidence.facts.Wording`; fields of verb and object have the prefixes
-    ``verb_`` and ``object_``. Phrases are separated by " | ". ``unread`` counts the phrases in which no verb and object
-    were found: each of these phrases gets a line with its count, instead of the wordings without verb and object.
+    ``unread`` counts the phrases without a verb and an object, which get a line each.
     """
     rows: list[dict[str, Any]] = []
     for wording in wordings:

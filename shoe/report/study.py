@@ -22,10 +22,7 @@ from shoe.study.testers import Result, TestersReport
 
 
 def print_study(study: StudyRatings, found: StudyReport, to: Console, *, as_drawn: bool = False) -> None:
-    """Print the agreement of raters with intervals, results per person and per rater of a map, and excluded raters.
-
-    ``study`` must not contain gold items (attention checks). ``as_drawn`` adds a note that weights were not used.
-    """
+    """Print a study without gold items: agreement, raters, exclusions; ``as_drawn`` adds a note on unused weights."""
     holes = f", {pluralize(study.holes, 'line')} without a rating" if study.holes else ""
     print_line(to, shape_of(study) + holes, "bold")
     if study.weights:

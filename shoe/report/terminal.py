@@ -31,11 +31,7 @@ def console() -> Console:
 
 
 def print_report(report: Report, to: Console, evidence: Evidence | None = None, *, verbose: bool = False) -> None:
-    """Print the metrics, notes and signature of a report; names from files cannot inject terminal commands.
-
-    ``evidence`` explains the metrics, and is collected if not given. ``verbose`` adds the table of wordings, SHOE-mF1
-    by threshold, and all notes.
-    """
+    """Print the metrics, notes and signature of a report; ``verbose`` adds wordings, thresholds and all notes."""
     truth = report.truth
     split = f" · {printable(truth.class_split.name)}" if truth.class_split else ""
     sizes = (len(truth.interactions.images), "image"), (len(truth.interactions), "triplet")

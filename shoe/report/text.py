@@ -101,10 +101,7 @@ def words(text: str, longest: int = 80) -> Text:
 
 
 def table(*columns: str, names: int = 1, rows: Iterable[Iterable[str | Text]] = ()) -> Table:
-    """Return a table with the headings ``columns`` and ``rows`` of cells; its numbers and headings are never cut off.
-
-    The first ``names`` columns contain names, and are aligned left; all other columns are aligned right.
-    """
+    """Return a table with the first ``names`` columns aligned left, the others right; numbers are never cut off."""
     made = StackedTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     made.names = names
     for index, column in enumerate(columns):
@@ -129,10 +126,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def percent(value: float | None, *, rounded: bool = False) -> str:
-    """Return a fraction in percent without "%", or a dash for None.
-
-    The text has two decimals; with ``rounded``, at most six significant digits, without zeros at the end.
-    """
+    """Return a fraction in percent without "%", or a dash for None; ``rounded``: at most six significant digits."""
     return "–" if value is None else f"{100 * value:{'.6g' if rounded else '.2f'}}"
 
 

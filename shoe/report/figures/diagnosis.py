@@ -203,10 +203,9 @@ class Cell(NamedTuple):
 
 
 def draw_figures(models: Models, folder: Path, *, sweeps: bool = False) -> list[Path]:
-    """Write all figures of a diagnosis, each as PDF and PNG, and return all paths; the folder is created if needed.
+    """Write all figures of a diagnosis to a folder, each as PDF and PNG, and return their paths.
 
-    Bars of errors need a diagnosis of triplets; heat maps need a semantic diagnosis. ``sweeps`` adds threshold curves.
-    Raise InputError if the folder cannot be written to.
+    ``sweeps`` adds curves over thresholds. Raise InputError if the folder cannot be written to.
     """
     diagnosed = {name: found for name, found in models.items() if isinstance(found, Diagnosis)}
     paths = save(lambda: error_bars(diagnosed), folder, "errors") if diagnosed else []
@@ -236,11 +235,7 @@ def _confusions(name: str, found: SemanticDiagnosis, folder: Path, ending: str) 
 
 
 def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str]) -> Figure:
-    """Draw confusions as a heat map: a row per true word, a column per predicted word, sorted by sum of values.
-
-    ``cells`` has one or more confusions; those with the largest values are drawn, in at most 18 rows and 18 columns.
-    ``show`` is a function that formats a value in a few characters.
-    """
+    """Draw the largest confusions as a heat map; ``show`` is a function that formats a value in a few characters."""
     from matplotlib.patches import Rectangle
 
     rows, columns = _words(cells)
@@ -329,10 +324,7 @@ def _short(count: float) -> str:
 
 
 def draw_reliability(found: CalibrationReport, folder: Path) -> list[Path]:
-    """Write one figure per protocol, as PDF and PNG, with a line per model, and return all paths; creates the folder.
-
-    Models whose scores are not probabilities are left out, and so are protocols without a model.
-    """
+    """Write a figure per protocol, with a line per model whose scores are probabilities; return the paths."""
     by_protocol: dict[str, dict[str, Calibration]] = {}
     for model in found.models:
         for each in model.protocols:

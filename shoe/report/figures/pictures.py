@@ -32,8 +32,7 @@ _SMALL = 6000  # area in square pixels below which a label could hide a box
 def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path | None) -> list[Path]:
     """Write ERROR.png, a grid of at most six examples, for each type of error that a model makes; return the paths.
 
-    ``name`` is the model, ``pictures`` the folder of the dataset's images; boxes of missing images are drawn on grey.
-    ``folder`` is created if needed; raise InputError if it cannot be written to.
+    ``name`` is the model, ``pictures`` the image folder. Raise InputError if ``folder`` cannot be written to.
     """
     make_folder(folder)
     paths = []
@@ -184,10 +183,7 @@ def _dashes(start: tuple[float, float], end: tuple[float, float]) -> list[tuple[
 
 
 def draw_tag(draw: ImageDraw, box: Box, text: str, colour: str, taken: Sequence[Box], small: Sequence[Box]) -> Box:
-    """Draw a label near a box, and return the label's box.
-
-    If there is room, the label covers neither other labels (``taken``) nor small boxes (``small``).
-    """
+    """Draw a label near a box, if possible beside other labels (``taken``) and ``small`` boxes, and return its box."""
     font = font_of(12, bold=True)
     text = cut(text, font, WIDTH // 2)
     width, height = font.getlength(text) + 6, 17.0

@@ -56,11 +56,7 @@ def check_plots() -> None:
 
 
 def save(draw: Callable[[], Figure], folder: Path, name: str) -> list[Path]:
-    """Draw a figure in the common style, write it as NAME.pdf and NAME.png, and return the two paths.
-
-    The folder is created if needed; raise InputError if it cannot be written to. The style does not depend on the
-    user's matplotlib settings.
-    """
+    """Draw a figure in the common style, write it as NAME.pdf and NAME.png, and return the paths."""
     from matplotlib import style
 
     make_folder(folder)
@@ -93,11 +89,7 @@ def file_name(name: str) -> str:
 
 
 def label(text: str, inches: float, lines: int = 3, *, bold: bool = False) -> str:
-    """Return a text broken into at most ``lines`` lines, each at most ``inches`` wide.
-
-    Characters that the font does not contain are replaced, and an empty text by two quotation marks. The middle of a
-    text that is too long is cut out.
-    """
+    """Return a text in at most ``lines`` lines of at most ``inches``, without its middle if it is too long."""
     clean = in_font(text).strip() or '""'
     wrapped, length = _wrapped(clean, inches, bold=bold), len(clean)
     while len(wrapped) > lines:

@@ -31,8 +31,7 @@ _SCALE = 65535
 def classes(runs: Sequence[Run], *, curves: bool = True) -> dict[str, Any] | None:
     """Return metrics and curves per class, with the keys that ``static/classes.js`` and ``static/curves.js`` read.
 
-    All ``runs`` have the same ground truth and protocols. Return None if no metric per class is known for all runs.
-    Without ``curves``, the precision-recall curves are left out, because they reveal which predictions are right.
+    Return None if no metric per class is known for all runs. ``curves`` reveal which predictions are right.
     """
     first = runs[0]
     measures, drawn = [], []
@@ -67,8 +66,7 @@ def _ap(entries: Entries) -> Floats:
 def _curves(entries: Entries) -> dict[str, Any]:
     """Return "count", the (K,) number of points per class, and "recall" and "precision" of all points, class by class.
 
-    Points are predictions with a credit above 0, at most ``MOST_POINTS`` per class. Recall and precision are integers,
-    scaled by ``_SCALE``. Predictions with equal scores are in input order.
+    Points are predictions with credit, in input order if tied. Recall and precision are scaled by ``_SCALE``.
     """
     order = np.lexsort((-entries.score, entries.category))
     category, credit = entries.category[order], entries.credit[order]

@@ -49,10 +49,7 @@ def image_url(name: str, folder: Path | None) -> str | None:
 
 
 def crop_url(name: str, folder: Path | None, crop: Edges) -> tuple[str, Edges] | None:
-    """Return the crop of an image as a ``data:`` URL, at most 480 x 480 pixels, and its edges, clipped to the image.
-
-    The edges are in pixels of the image. None without a folder or a readable file, or if the crop is outside the image.
-    """
+    """Return a crop of an image as a ``data:`` URL, and its edges, clipped to the image; None if there is no image."""
     image, _ = read_picture(name, folder)
     clipped = image and cut_out(image, crop)
     return (data_url(small(clipped[0])), clipped[1]) if clipped else None

@@ -33,8 +33,7 @@ _ALIGNED = 8  # multiple of bytes at which each column starts, as typed arrays o
 def pack(value: Any) -> str:
     """Encode a JSON value that may contain arrays as text: base64 of the gzip of a JSON header and the arrays.
 
-    ``unpack`` of ``static/packed.js`` decodes the text. Arrays are flattened; arrays of integers have the smallest
-    sufficient type, others are float64. Base64 text cannot end the HTML element that contains it.
+    ``unpack`` of ``static/packed.js`` decodes the text. Integers have the smallest type, other numbers are float64.
     """
     columns: list[NDArray[Any]] = []
     head = _without_columns(value, columns)

@@ -36,10 +36,7 @@ def write_people_page(path: Path, study: StudyRatings, found: StudyReport, comma
 
 
 def people_part(study: StudyRatings, found: StudyReport) -> Markup:
-    """Render the results of a study: agreement with intervals, each rater, and subsets of the raters of a map.
-
-    ``study`` must not contain gold items (items with an expected rating).
-    """
+    """Render the results of a study (without gold items): agreement, each rater, and subsets of the raters of a map."""
     columns = columns_of(found)
     agreement = [figure_rows(each) for each in columns.values()]
     names = dict.fromkeys(name for row in agreement for name in row)
@@ -115,10 +112,7 @@ def read_texts(folder: Path, study: AnyStudy) -> dict[str, str]:
 
 
 def shown_to_all(study: AnyStudy, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the data that the pages of all raters share, without images and expected answers.
-
-    ``texts`` are the texts of the page by file name, as from :func:`default_texts`.
-    """
+    """Return the data that the pages of all raters share, without images and expected answers."""
     shared = {"study": study.id} | {name.removesuffix(".txt").replace("-", "_"): text for name, text in texts.items()}
     if isinstance(study, ProblemStudy):
         problems = [{"sides": each.sides, "queries": each.queries} for each in study.problems]
@@ -131,11 +125,7 @@ def shown_to_all(study: AnyStudy, texts: Mapping[str, str]) -> dict[str, Any]:
 def write_rater_page(
     path: Path, shown: Mapping[str, Any], rater: str, order: Sequence[Question], pictures: Mapping[str, str]
 ) -> None:
-    """Write the page of one rater as a self-contained HTML file.
-
-    ``shown`` is the data from :func:`shown_to_all`, ``order`` the questions in the order in which the rater sees them,
-    and ``pictures`` the ``data:`` URLs of the images by file name.
-    """
+    """Write the page of one rater from shared data, the questions in their order, and image URLs by file name."""
     data = encode({**shown, "rater": rater, "order": order, "pictures": pictures}).decode()
     escaped = Markup(data.replace("<", "\\u003c"))  # noqa: S704 - nothing in it can end the script element
     write_document(path, _page(data=escaped)[0])
@@ -157,10 +147,9 @@ _STREAM = (7 << 28) + (5 << 20)
 
 
 def with_pictures(study: Study, truth: GroundTruth, images: Path) -> tuple[Study, dict[str, bytes]]:
-    """Return a copy of a study in which items have an image of their first class, and the images as JPEG by file name.
+    """Return a study in which items have a random image of their first class, and JPEG images by file name.
 
-    Images are chosen at random by the seed of the study. Gold items (attention checks), and items without an image, are
-    unchanged. Raise InputError if no item has an image.
+    Gold items have no image. Raise InputError if no item has an image.
     """
     table, classes = truth.interactions, truth.classes
     number = {
@@ -201,10 +190,7 @@ def _scaled(box: np.ndarray, scale: float) -> Box:
 
 
 def problem_pictures(problems: Problems, images: Path, first: int = 0) -> dict[str, bytes]:
-    """Return the crops of Bongard problems as JPEG by file name; region r has the name "N.jpg", N = ``first`` + r.
-
-    Raise InputError if an image cannot be read, or a crop lies outside its image.
-    """
+    """Return the crops of Bongard problems as JPEG by file name: "N.jpg" for region N - ``first``."""
     regions, rows = problems.regions, np.unique(problems.rows)
     pictures = {}
     for image in np.unique(regions.image[rows]).tolist():

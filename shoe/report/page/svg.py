@@ -94,10 +94,7 @@ def intervals(rows: Sequence[tuple[str, Sequence[Interval | None]]], colours: Se
 
 
 def stack(parts: Sequence[tuple[str, float, str]], label: str) -> Markup:
-    """Draw fractions of a whole side by side, as one stacked bar.
-
-    ``parts`` are (name, fraction, CSS class); fractions of 0 and below are left out.
-    """
+    """Draw fractions of a whole, given as (name, fraction, CSS class), side by side as one stacked bar."""
     height, at = 22, 0.0
     drawn = [element("rect", x=0, y=0, width=_WIDTH, height=height, rx=3, class_="rest")]
     for name, value, colour in parts:
@@ -120,10 +117,7 @@ def histogram(counts: Sequence[int], label: str) -> Markup:
 
 
 def matrix(names: Sequence[str], values: Sequence[tuple[int, int, float | None]], label: str) -> Markup:
-    """Draw one value per pair of items as a triangle of cells, darker cells for higher values.
-
-    ``values`` are the (i, j, value) of each pair, with item indices i < j and the value, 0 to 1 or None.
-    """
+    """Draw (i, j, value) per pair of items i < j as a triangle of cells, darker for higher values; None if unknown."""
     left, cell = 110, 46
     width, height = left + cell * (len(names) - 1), cell * (len(names) - 1)
     parts: list[Markup] = []
@@ -282,10 +276,7 @@ class _Axis(NamedTuple):
 def sweep_charts(
     models: Sequence[str], points: Sequence[Point], survivals: Sequence[RankStability]
 ) -> dict[str, dict[str, Markup]]:
-    """Return charts of each metric over the values of each option, as {metric: {option title: chart}}.
-
-    Marks show values that change the ranking of models (``survivals``). Options with a single value are left out.
-    """
+    """Return {metric: {option: chart}} of options with several values; marks show values that change the ranking."""
     from shoe.comparison.sweeps import FIGURES, VALUES
     from shoe.report.comparison import NAMES
 
