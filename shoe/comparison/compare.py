@@ -301,7 +301,7 @@ class ClassDifference(Document, frozen=True):
 
 
 def class_differences(found: Comparison) -> list[ClassDifference]:
-    """Return differences by class, verb and object, per metric of ``found.compared`` (else the first) and pair of models."""
+    """Return the differences by class, verb and object, for each of the compared metrics and each pair of models."""
     classes, truths, differences = found.runs[0].classes, truths_of(found.runs[0]), []
     labels = (classes.labels, np.arange(len(classes)))
     groups = labels, (classes.verbs, classes.verb), (classes.objects, classes.object)

@@ -60,7 +60,7 @@ class TauLevels:
 
     @classmethod
     def from_scorer(cls, scorer: Scorer) -> TauLevels | None:
-        """Return the matches at thresholds near the tau of the scorer; None if resamples do not change the threshold."""
+        """Return the matches at thresholds near the tau of the scorer; None if resamples do not change the tau."""
         rows, options = scorer.rows, scorer.options
         if options.tau_by != "dataset":
             return None
