@@ -13,7 +13,7 @@ from shoe.core.documents import Document, Fraction, Gain
 from shoe.core.errors import InputError, quote
 from shoe.core.io.files import read_bytes
 from shoe.core.io.json import read_typed
-from shoe.report.score_files import Score
+from shoe.report.score import Score
 from shoe.report.text import percent, points, print_line, table
 from shoe.scoring.strict import Strict
 

@@ -78,6 +78,19 @@ def _text(cell: Any) -> Any:
     return Text("\n".join(printable(line, _LONGEST) for line in str(cell).split("\n")))
 
 
+class _Console(Console):
+    """Console that leaves the handling of a closed pipe to the command line."""
+
+    def on_broken_pipe(self) -> None:
+        raise
+
+
+def console() -> Console:
+    """Return a console for standard output, 160 characters wide if piped. A closed pipe raises BrokenPipeError."""
+    made = _Console(highlight=False)
+    return made if made.is_terminal else _Console(highlight=False, width=160)
+
+
 _KEY = 11  # characters of the keyword before the text of most notes
 
 
@@ -148,20 +161,16 @@ def count(value: int) -> str:
 def model_names(paths: Sequence[Path]) -> list[str]:
     """Return unique names of models: file stems or, if some are equal, file names, longer paths, or numbered names."""
     paths = [Path(os.fsencode(path).decode("utf-8", "replace")) for path in paths]  # JSON text must be valid Unicode
-    names = [path.stem for path in paths]
-    for parts in range(1, max((len(path.parts) for path in paths), default=0) + 1):
+    depth = max((len(path.parts) for path in paths), default=0)
+    longer = ([str(Path(*path.parts[-parts:])) for path in paths] for parts in range(1, depth + 1))
+    for names in ([path.stem for path in paths], *longer):
         if len(set(names)) == len(names):
             return names
-        names = [str(Path(*path.parts[-parts:])) for path in paths]
-    if len(set(names)) == len(names):
-        return names
     return [f"{path.name} ({number})" for number, path in enumerate(paths, 1)]
 
 
 def short_names(names: Sequence[str], longest: int = 40) -> list[str]:
     """Return names of at most ``longest`` characters: without parts of their common prefix, then without their middle.
-
-    Names are cut only if one is too long, and no more than needed. Equal names get their place in the list: "x (2)".
 
     >>> short_names(["runs/may/large", "runs/may/small"], 12)
     ['…may/large', '…may/small']

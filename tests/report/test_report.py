@@ -17,8 +17,7 @@ from rich.console import Console
 from shoe import GroundTruth, Interactions, Metric, Report, concatenate, read_ground_truth, read_predictions, score
 from shoe.demo import TRUTH
 from shoe.predictions.notes import ReadNotes
-from shoe.report.score_files import Score, as_json, wordings_table
-from shoe.report.terminal import comparison_table, print_report
+from shoe.report.score import Score, as_json, comparison_table, print_report, wordings_table
 from shoe.scoring.evidence.facts import PartReading, Wording
 from tests.errors import input_error, option_error, says
 from tests.oracles.model import to_tables

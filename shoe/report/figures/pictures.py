@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shoe.core.errors import MissingExtraError
 from shoe.core.io.files import atomic_write, make_folder
-from shoe.diagnosis.error_gains import ErrorAnalysis, ErrorExample, Shown, examples
+from shoe.diagnosis.error_gains import ErrorAnalysis, ErrorExample, examples
 from shoe.diagnosis.error_types import ERRORS
 from shoe.report.figures.style import BLUE, GREY, INK, ORANGE, in_font
 
@@ -98,7 +98,9 @@ def draw_case(case: ErrorExample, pictures: Path | None) -> Image:
     canvas = picture.resize(scaled, Image.Resampling.LANCZOS) if picture else Image.new("RGB", scaled, "#DDDDDD")
     cell.paste(canvas, corner)
     draw = ImageDraw.Draw(cell)
-    placed = [(_placed(pair, scale, corner), pair, colour) for pair, colour in pairs]
+    placed = [
+        ([_placed(box, scale, corner) for box in (pair.human, pair.object)], pair, colour) for pair, colour in pairs
+    ]
     for boxes, _, colour in placed:
         _outline(draw, boxes[0], colour, dashed=False)
         _outline(draw, boxes[1], colour, dashed=True)
@@ -134,11 +136,9 @@ class Box(NamedTuple):
         return max(width, 0) * max(height, 0)
 
 
-def _placed(pair: Shown, scale: float, corner: tuple[int, int]) -> tuple[Box, Box]:
-    def moved(box: Sequence[float]) -> Box:  # into the cell, clipped to its edges
-        return Box(*(min(max(v * scale + corner[k % 2], 1), (WIDTH, HEIGHT)[k % 2] - 2) for k, v in enumerate(box)))
-
-    return moved(pair.human), moved(pair.object)
+def _placed(box: Sequence[float], scale: float, corner: tuple[int, int]) -> Box:
+    """Return a box in the drawing of an example, clipped to the edges of the drawing."""
+    return Box(*(min(max(v * scale + corner[k % 2], 1), (WIDTH, HEIGHT)[k % 2] - 2) for k, v in enumerate(box)))
 
 
 def read_picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
@@ -216,12 +216,11 @@ def _key(draw: ImageDraw, right: float) -> float:
 
 def cut(text: str, font: FreeTypeFont, width: float) -> str:
     """Return a text cut to a width in pixels, with "…" if it is cut, and "□" for characters that the font lacks."""
-    text = in_font(text)
-    if font.getlength(text) <= width:
-        return text
-    while text and font.getlength(f"{text}…") > width:
+    text = shown = in_font(text)
+    while text and font.getlength(shown) > width:
         text = text[:-1]
-    return f"{text}…"
+        shown = f"{text}…"
+    return shown
 
 
 @cache

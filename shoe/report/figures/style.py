@@ -70,6 +70,11 @@ def save(draw: Callable[[], Figure], folder: Path, name: str) -> list[Path]:
     return paths
 
 
+def series(number: int) -> dict[str, Any]:
+    """Return the colour and the marker of a series, such as a model, by its number from 0."""
+    return {"color": SERIES[number % len(SERIES)], "marker": MARKERS[number % len(MARKERS)]}
+
+
 def new_figure(height: float, width: float = WIDTH) -> Figure:
     """Return an empty figure of a size in inches, with matplotlib's constrained layout."""
     from matplotlib.figure import Figure

@@ -41,12 +41,9 @@ def people_part(study: StudyRatings, found: StudyReport) -> Markup:
     agreement = [figure_rows(each) for each in columns.values()]
     names = dict.fromkeys(name for row in agreement for name in row)
     bars = [(name, rater.ceiling, "m0") for name, rater in found.raters.items()]
+    label, ensembles = "rank correlation of each rater with the mean of the other people", None
     if found.beside is not None:
         bars = [(rater.name, rater.rho, "m0" if rater.person else "m1") for rater in found.beside.raters]
-    bars = [bar for bar in bars if bar[2] == "m0"][:_MOST] + [bar for bar in bars if bar[2] != "m0"]
-    label = "rank correlation of each rater with the mean of the other people"
-    ensembles = None
-    if found.beside is not None:
         among = pluralize(sum(each.among_best for each in found.beside.ensembles), "ensemble")
         rows = [
             (", ".join(each.raters), f"{percent(each.agreement)} %", "yes" if each.among_best else "no")
@@ -54,6 +51,7 @@ def people_part(study: StudyRatings, found: StudyReport) -> Markup:
         ]
         summary = f"{among} of {len(found.beside.ensembles)} are not significantly worse than the best one"
         ensembles = {"summary": summary, "rows": rows}
+    bars = [bar for bar in bars if bar[2] == "m0"][:_MOST] + [bar for bar in bars if bar[2] != "m0"]
     closing = []
     if found.population:
         closing.append(f"The results are weighted to represent {found.population.pairs:,.0f} pairs.")
@@ -152,16 +150,14 @@ def with_pictures(study: Study, truth: GroundTruth, images: Path) -> tuple[Study
     Gold items have no image. Raise InputError if no item has an image.
     """
     table, classes = truth.interactions, truth.classes
-    number = {
-        (classes.verbs[v].replace("_", " "), classes.objects[o].replace("_", " ")): k
-        for k, (v, o) in enumerate(zip(classes.verb.tolist(), classes.object.tolist(), strict=True))
-    }
+    verbs, objects = ([name.replace("_", " ") for name in names] for names in (classes.verbs, classes.objects))
+    of_words = {(verbs[v], objects[o]): k for k, (v, o) in enumerate(zip(classes.verb, classes.object, strict=True))}
     order = np.argsort(random_numbers(_STREAM + (study.seed << 8), (len(truth.hoi),)), kind="stable")
     of_class: dict[int, list[int]] = {}  # rows of the ground truth, which take turns
     pictures: dict[str, bytes] = {}
     items = []
     for file, item in ((f"{place}.jpg", item) for place, item in enumerate(study.items)):
-        hoi = number.get(item.words_a, -1)
+        hoi = of_words.get(item.words_a, -1)
         rows = of_class.setdefault(hoi, order[truth.hoi[order] == hoi].tolist()) if item.gold is None else []
         while rows:
             row = rows.pop(0)
@@ -171,10 +167,8 @@ def with_pictures(study: Study, truth: GroundTruth, images: Path) -> tuple[Study
                 continue
             rows.append(row)
             width, pictures[file] = image.width, small(image)
-            human, thing = (
-                _scaled(boxes[row], image.width / width) for boxes in (table.human_boxes, table.object_boxes)
-            )
-            item = replace(item, picture=Picture(file, Path(name).name, image.size, human, thing))
+            boxes = (_scaled(of[row], image.width / width) for of in (table.human_boxes, table.object_boxes))
+            item = replace(item, picture=Picture(file, Path(name).name, image.size, *boxes))
             break
         items.append(item)
     if not pictures:
