@@ -193,16 +193,11 @@ def compare(
     """Return the comparison of several runs, with confidence intervals and tests.
 
     Args:
-        runs: at least two runs on the same images and ground truth.
+        runs: at least two runs on the same images and ground truth, with different names; else an error is raised.
         resamples: number of bootstrap resamples of the images; 0 for no intervals and tests. By default 1,000, or more
             if needed for significant differences between many models.
-        allow_different: whether signatures may differ. If so, only protocols that all runs share are compared, and
-            tests of two models use the averaging rules (AP, ties, classes in the mean) of the one listed first.
-        engine: executor of the resampling, which does not change results.
-
-    Raises:
-        InputError: if images, ground truths or classes of the runs differ, or if their signatures differ.
-        OptionError: if there are fewer than two runs, or if two runs have the same name.
+        allow_different: whether signatures may differ (by default an InputError). If so, only protocols that all runs
+            share are compared, and tests of two models use the averaging rules of the one listed first.
     """
     check_number_of_models(len(runs))
     names = [run.name for run in runs]
@@ -266,12 +261,8 @@ def mean_differences(
 ) -> list[GroupDifference]:
     """Return the mean AP of two models over the classes of each group, by descending gain of the second model.
 
-    Only classes with an AP in both models count; groups without such a class are left out.
-
-    Args:
-        group: (K,) index into ``names`` of each class.
-        truths: (K,) number of ground truths of each class.
-        before, after: (K,) AP of the first and the second model; NaN for classes outside the mean.
+    (K,) ``group`` is the index into ``names`` of each class, ``truths`` its number of ground truths; ``before`` and
+    ``after`` are its AP. Classes without an AP (NaN) of both models, and groups without any other class, do not count.
     """
     both = ~np.isnan(before) & ~np.isnan(after)
     number = np.bincount(group[both], minlength=len(names))

@@ -12,8 +12,7 @@ consecutive entries with credit, so that one matrix product gives the ranks unde
 
 Entries of two models can be in one list, to which each image contributes the entries of one model. Because confidences
 of different models are not comparable, the list is sorted by the rank of an entry among all entries of its model, and
-equal ranks are in the order of images. (Ranks within a class would be fitted to the few images of each class, and would
-vary less under swaps than by chance.)
+equal ranks are in the order of images. (Ranks within a class would vary less under swaps than by chance.)
 """
 
 from __future__ import annotations
@@ -36,28 +35,22 @@ from shoe.scoring.entries import AveragingRule, ClassScores, Entries
 # by t, not t - 1. In a mean over classes, this factor does not approach 1 with more classes, because each class has its
 # own t. This is the bootstrap of many small strata, which Rao and Wu (1988) rescale. Here:
 #
-# - t is the number of images that show the class. False positives on other images need no scaling, because they are
-#   drawn from many images. Deviations from the mean over resamples are the sum of two parts: the deviations if only the
-#   t images are drawn and all other images have weight 1, which are scaled, and the rest, which is not scaled.
-# - A resample draws images of the class t* times. t* varies more over resamples than t varies over test sets, and
-#   deviations are large if t* is small. Multiplied by sqrt(t* / (t - 1)), deviations vary like the mean of t new
-#   values, for any t*.
-# - A class with one image has no variance that could be scaled. It borrows the variance of other small classes, as
-#   survey statisticians collapse strata of one unit (Cochran 1977, 5A.12): its deviation in a resample is chosen at
-#   random from the deviations of the classes with 2 to 5 images, each multiplied by the sqrt(t) of its class.
-# - A resample shows fewer classes than the images, and a mean over fewer classes varies more, whereas all test sets
-#   show about the same number of classes. The deviation of the mean is therefore multiplied by the fraction of classes
-#   that the resample shows. Then a class of variance v, which a fraction P of the resamples shows, adds a variance of P
-#   v, and P (1 - P) v because it is present in only some resamples. Deviations are therefore multiplied by sqrt((1 - P
-#   (1 - P)) / P), so that the variance is v.
-# - Other test sets show other rare classes. A class with one image is in 63 % of the resamples, so that its presence
-#   adds 0.63 * 0.37 = 0.23 of its squared deviation from the mean over classes to the variance. In test sets, the
-#   presence of rare classes adds 0.6 to 0.9 of the part of this square that is due to the class, not to the image.
-#   Where this part is one half, the first is 0.6 times the second. Deviations of classes with one image from the mean
-#   are therefore multiplied by sqrt(1.6).
-#
-# Borrowed deviations depend only on the draws and the ground truth. All models borrow the same deviations, so that the
-# difference of equal models has no variance.
+# - t is the number of images that show the class. False positives on other images are not scaled, because they are
+#   drawn from many images. Deviations are the sum of those if only the t images are drawn and all other images have
+#   weight 1, which are scaled, and of the rest.
+# - A resample draws images of the class t* times. Deviations are multiplied by sqrt(t* / (t - 1)), because they are
+#   large if t* is small. Then they vary like the mean of t new values, for any t*.
+# - A class with one image has no variance that could be scaled. Its deviation in a resample is chosen at random from
+#   the deviations of the classes with 2 to 5 images, each multiplied by the sqrt(t) of its class, as survey
+#   statisticians collapse strata of one unit (Cochran 1977, 5A.12). All models borrow the same deviations.
+# - A resample shows fewer classes than a test set, and a mean over fewer classes varies more. The deviation of the mean
+#   is therefore multiplied by the fraction of classes that the resample shows. Then a class of variance v, which a
+#   fraction P of the resamples shows, adds a variance of P v, and P (1 - P) v because it is present in only some
+#   resamples. Deviations are therefore multiplied by sqrt((1 - P (1 - P)) / P), so that the variance is v.
+# - Other test sets show other rare classes. The presence of a class with one image adds 0.63 * 0.37 = 0.23 of its
+#   squared deviation from the mean over classes to the variance of resamples, but 0.6 to 0.9 of the part of this square
+#   that is due to the class, not to the image, to that of test sets. If this part is one half, the first is 0.6 times
+#   the second, so that deviations of classes with one image from the mean are multiplied by sqrt(1.6).
 
 FEW = 5
 """Largest number of images of the classes whose deviations are borrowed."""
@@ -153,15 +146,13 @@ class _RankedList:
     """Ranked entries of one class: the p entries with credit, sorted by rank, and the groups of tied entries.
 
     A group is a set of tied entries whose order changes average precision; the groups have m members in total, with or
-    without credit. A stop is the place of an entry with credit in the ranking, or of its group. Columns are those of
-    :class:`Ranked`.
+    without credit. A stop is the place of an entry with credit in the ranking, or of its group.
 
     Attributes:
-        column, credit: (p,) column and credit of each entry with credit.
+        column, credit: (p,) column (see :class:`Ranked`) and credit of each entry with credit.
         stop: (p,) row of ``between`` up to which weights are summed for the rank of the entry or its group.
         open: (p,) whether the entry is in a group.
-        members, group: (m,) column and group index of each group member, in the order of groups.
-        credited: (m,) whether the group member has credit.
+        members, group, credited: (m,) column, group index and whether it has credit, of each group member.
         between: (stops, columns) sparse counts of entries from the stop before to each stop.
         inside: for a class with few images: these images, their columns of ``between``, and (stops, 1) sums of all
             other columns; None for several models.
@@ -284,14 +275,10 @@ class Ranked:
     def _ap(
         self, ranked: _RankedList, between: Counts, weight: Counts, truths: Indices, members: Counts, stream: int
     ) -> Floats:
-        """Return the (R,) average precision of a class under R resamples.
+        """Return the (R,) average precision of a class under R resamples; ``stream`` seeds the orders of ties.
 
-        Args:
-            between: (stops, R) total weight of the entries between one stop and the next.
-            weight: (R, p) weight of each entry with credit.
-            truths: (R,) number of drawn ground truths of the class.
-            members: (m, R) weight of each group member.
-            stream: stream of random numbers for the orders of ties.
+        Weights are (stops, R) ``between`` stops, (R, p) of entries with credit, and (m, R) of group ``members``.
+        ``truths`` is the (R,) number of drawn ground truths of the class.
         """
         above, members = np.cumsum(between, axis=0, dtype=np.int32)[ranked.stop].T, members.T
         how, is_open = (truths, self.rule.ap, self.rule.epsilon), ranked.open

@@ -57,8 +57,7 @@ class Counted:
     Attributes:
         versions: matches of each image at different thresholds tau (:mod:`shoe.comparison.tau`).
         own: (columns,) whether each version has the matches at the threshold of the run.
-        true: (K, columns) sparse sums of the similarities of matches.
-        false: (K, columns) sparse sums of 1 - similarity of matches, plus the number of false positives.
+        true, false: (K, columns) sparse sums of the similarities of matches; of 1 - similarity and false positives.
         found, truths: (K, columns) sparse numbers of matched ground truths, and of all ground truths.
         unmatched, apart, predictions: (1, columns) sparse numbers of predictions without a match, of predictions whose
             boxes overlap no ground truth, and of all predictions.
@@ -108,11 +107,7 @@ class Counted:
         return ByClass(f1, (in_mean,), drawn, shown @ self.own.astype(np.int64), own)
 
     def miss_rates(self, weights: Counts) -> tuple[Floats, Floats]:
-        """Return the (R, 3) miss rates and their relative standard errors under (columns, R) weights of versions.
-
-        Rates are those of ground truths without a match, predictions without a match, and predictions without overlap;
-        NaN if there is nothing to measure. Errors are relative to the standard error if all weights are 1.
-        """
+        """Return the (R, 3) ``rates`` and ``errors`` of :class:`Measured` under (columns, R) weights of versions."""
         all_truths, all_found = (self.counted @ matrix for matrix in (self.truths, self.found))
         unmatched, apart, predictions = (each.toarray()[0] for each in (self.unmatched, self.apart, self.predictions))
         shares = (all_truths - all_found, all_truths), (unmatched, predictions), (apart, predictions)
@@ -248,8 +243,7 @@ class Resampler:
 def differences_when_swapped(both: Resampler, unswapped: Counts, batch: int = 0) -> Resampled:
     """Return the (R,) differences of every metric, first minus second model, after swaps of their predictions.
 
-    ``unswapped`` is (M, R): 0 if the models swap their predictions for an image in a resample, else 1. ``batch`` is
-    the number of previous batches of resamples.
+    ``unswapped`` is (M, R), as from :func:`random_swaps`; ``batch`` is the number of previous batches.
     """
     swapped = 1 - unswapped
     orders = (unswapped, swapped), (swapped, unswapped)

@@ -335,13 +335,10 @@ def write_run(run: Run, path: str | Path) -> None:
 
 def is_run(path: str | Path) -> bool:
     """Return whether the name of a file ends in .shoe, or the file is an archive with the header of a run."""
-    if str(path).endswith(SUFFIX):
-        return True
-    if is_stream(path) or not zipfile.is_zipfile(path):
-        return False
-    with suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(path) as archive:
-        return RUN_HEAD in archive.namelist()
-    return False
+    if not str(path).endswith(SUFFIX) and not is_stream(path):
+        with suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(path) as archive:
+            return RUN_HEAD in archive.namelist()
+    return str(path).endswith(SUFFIX)
 
 
 def read_run(path: str | Path) -> Run:

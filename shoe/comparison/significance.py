@@ -1,21 +1,18 @@
 """Intervals of metrics, tests of differences between runs, and rankings; the sampled units are images.
 
 - **Intervals.** For each resample, as many images as in the test set are drawn with replacement, and every metric is
-  computed again (Efron and Tibshirani 1993, chapters 6 and 13). Mean average precision is higher with fewer distinct
-  images, so the mean over resamples differs from the metric. The 2.5 and 97.5 % percentiles of the deviations of the
-  resamples from their mean are therefore added to the metric. The result is an interval for the mean of the metric over
-  test sets of this size. Deviations of classes with few images are too small in resamples, and are scaled up
-  (:mod:`shoe.comparison.ranked`; docs/guides/compare.md has results of ``scripts/bootstrap-coverage``). Miss rates
-  have bootstrap-t intervals, and every resample has its own threshold tau (:mod:`shoe.comparison.tau`).
+  computed again (Efron and Tibshirani 1993, chapters 6 and 13). The mean over resamples differs from the metric,
+  because mAP is higher with fewer distinct images. The 2.5 and 97.5 % percentiles of the deviations of the resamples
+  from their mean are therefore added to the metric, for an interval of its mean over test sets of this size. Deviations
+  of classes with few images are scaled up (:mod:`shoe.comparison.ranked`; docs/guides/compare.md has the coverage).
+  Miss rates have bootstrap-t intervals, and every resample has its own threshold tau (:mod:`shoe.comparison.tau`).
 - **Paired bootstrap test.** All models share the same draws. p is the fraction of resamples whose difference deviates
   from the mean difference of all resamples by at least the observed difference (the shift method: Noreen 1989; Riezler
   and Maxwell 2005).
 - **Paired randomisation test.** If two models are equally good, their predictions for an image can be exchanged. In
   each resample, the models swap their predictions for each image with probability 1/2, and p is the fraction of
-  resamples with a difference at least as large as the observed difference (Noreen 1989). A ranked list then contains
-  entries of both models, whose confidences have different scales. Average precision needs only an order, so entries are
-  sorted by their rank among all entries of their model. Counts, as for SHOE-mF1, are sums over images and need no
-  order.
+  resamples with a difference at least as large as the observed difference (Noreen 1989). Ranked lists of both models
+  are merged as :mod:`shoe.comparison.ranked` says. Counts, as for SHOE-mF1, are sums over images and need no order.
 
 Both tests are two-sided, with p = (1 + count) / (1 + resamples), so that no p is 0. Holm's procedure (1979) corrects p
 for the number of pairs of models, separately for each metric (column of a table).
@@ -70,17 +67,12 @@ Piece = tuple[tuple[int, ...], int]
 
 
 class Draws:
-    """Batches of resamples (:data:`Piece`), and the prepared runs and random numbers that they use, cached."""
+    """Prepared runs and random numbers of batches of resamples (:data:`Piece`), cached for the next batch."""
 
     def __init__(self, runs: Sequence[Run], resamples: int, seed: int) -> None:
         self._runs, self._resamples, self._seed = runs, resamples, seed
         self._prepared: tuple[tuple[int, ...], Resampler] | None = None
         self._random: dict[tuple[bool, int], Counts] = {}
-
-    def pieces(self) -> list[Piece]:
-        """Return all batches of resamples: those of each single model, then those of each pair of models."""
-        groups = [group for size in (1, 2) for group in combinations(range(len(self._runs)), size)]
-        return [(group, first) for group in groups for first in range(0, self._resamples, BATCH)]
 
     def evaluate(self, piece: Piece) -> Measured | Resampled:
         """Return the results of a batch: values of one model under draws, or differences of two models under swaps."""
@@ -93,11 +85,7 @@ class Draws:
         return work(numbers, first // BATCH)
 
     def _numbers(self, swaps: bool, first: int) -> Counts:
-        """Return the (M, R) random numbers of a batch, which are the same for all models.
-
-        They are how often each of M images is drawn or, with ``swaps``, 0 for images whose predictions are swapped,
-        else 1.
-        """
+        """Return the (M, R) random numbers of a batch, equal for all models: draws or, with ``swaps``, random swaps."""
         if (swaps, first) not in self._random:
             if len(self._random) == _CACHED_PIECES:
                 del self._random[next(iter(self._random))]
@@ -110,20 +98,17 @@ class Draws:
 def resampled(
     runs: Sequence[Run], resamples: int, seed: int, engine: Engine, progress: Callable[[str], None]
 ) -> tuple[list[Resampled], dict[tuple[int, int], Resampled]]:
-    """Compute the metrics of runs under draws of images, and their differences under swaps of predictions.
+    """Return the (R,) values of each metric under R draws of images, and its (R,) differences under R swaps.
 
-    The runs have the same images, ground truth and protocols. ``resamples`` is R, the number of draws, and the number
-    of swaps for each pair of models.
-
-    Returns:
-        List with the (R,) values of each metric under draws for each model, rescaled to the spread expected over new
-        test images; and dict with the (R,) differences of each metric under swaps, for each pair of model indices.
+    Values, one dict per model, are rescaled to the spread expected over new test images. Differences are those of
+    each pair of model indices. The runs have the same images, ground truth and protocols.
     """
-    draws = Draws(runs, resamples, seed)
-    pieces = draws.pieces()
+    singles, pairs = [(i,) for i in range(len(runs))], [*combinations(range(len(runs)), 2)]
+    pieces: list[Piece] = [(models, i) for models in (*singles, *pairs) for i in range(0, resamples, BATCH)]
     waiting = Counter(models for models, _ in pieces)
     parts: dict[tuple[int, ...], dict[int, Any]] = {models: {} for models in waiting}
     found: dict[tuple[int, ...], Resampled] = {}
+    draws = Draws(runs, resamples, seed)
     for number, ((models, first), part) in enumerate(engine.map(Draws.evaluate, pieces, draws), 1):
         progress(f"resampling images: {number:,} of {len(pieces):,} pieces")
         parts[models][first] = part
@@ -134,9 +119,7 @@ def resampled(
                 if len(models) == 1
                 else {figure: np.concatenate([part[figure] for part in batches]) for figure in batches[0]}
             )
-    return [found[i,] for i in range(len(runs))], {
-        models: found[models] for models in combinations(range(len(runs)), 2)
-    }
+    return [found[model] for model in singles], {pair: found[pair] for pair in pairs}
 
 
 # Rank intervals. All pairs of models are tested simultaneously, with the largest of their studentized differences in
@@ -145,15 +128,10 @@ def resampled(
 
 
 def rank_intervals(figure: str, values: Sequence[float], resamples: Floats) -> list[tuple[int, int]]:
-    """Return the interval of possible ranks of each of n models, as (best rank, worst rank), from 1.
+    """Return the (best, worst) possible rank of each of n models, from 1; with 95 % confidence, all hold at once.
 
-    A model is ranked below all significantly better models and above all significantly worse models. With 95 %
-    confidence, the intervals of all models hold at once.
-
-    Args:
-        figure: key of the metric, which decides whether high or low values are better.
-        values: n values of the metric.
-        resamples: (n, R) values under the same R draws of images; NaN if there was nothing to measure.
+    A model is ranked below all significantly better models and above all significantly worse models. ``values`` are
+    the n values of the metric ``figure``, and ``resamples`` its (n, R) values under the same R draws of images, or NaN.
 
     >>> draws = np.array([[0.5, 0.6, 0.7], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3]])
     >>> rank_intervals("semantic:map", [0.6, 0.2, 0.2], np.tile(draws + 0.01 * np.eye(3), 20))
@@ -190,9 +168,7 @@ def better(figure: str, a: float, b: float) -> bool:
 
 
 def ranks(figure: str, values: Sequence[float | None]) -> list[int | None]:
-    """Return the rank of each value of a metric, 1 for the best value, and None for a value that is None.
-
-    Equal values share the best of their ranks.
+    """Return the rank of each value of a metric, 1 for the best (equal values share it), and None for None.
 
     >>> ranks("semantic:map", [0.3, 0.5, None, 0.5])
     [3, 1, None, 1]

@@ -1,14 +1,13 @@
 """Threshold tau of SHOE-mF1 under resampled images, for ``tau-by=dataset``.
 
 SHOE-mF1 counts only predictions with a score of at least tau, and tau is chosen such that a given fraction of all
-predictions counts. In a resample, the predictions of some images have a higher weight, so that tau is different. Tau is
-therefore computed anew for each resample: it is one of 13 thresholds around the tau of the run, the first above which
-at least the given fraction of the weighted predictions lies. Scores of different models are not comparable, so that
-for a comparison of two models, each threshold is expressed as the fraction of predictions that it keeps.
+predictions counts. In a resample, the predictions of some images have a higher weight, so that tau is different: it is
+the first of 13 thresholds around the tau of the run above which at least this fraction of the weighted predictions
+lies. For a comparison of two models, whose scores are not comparable, thresholds are fractions of kept predictions.
 
-The matches of an image depend only on which of its predictions are kept. An image therefore has different matches only
-at some of the 13 thresholds. The matches of one image within a range of thresholds are called a version of the image.
-A resample gives each version a weight: the weight of its image if tau is in this range, else 0.
+The matches of an image depend only on which of its predictions are kept. The matches of one image within a range of
+thresholds are called a version of the image. A resample gives each version the weight of its image if tau is in this
+range, else 0.
 """
 
 from __future__ import annotations
@@ -38,15 +37,12 @@ LEVELS = 2 * _STEPS + 1
 class TauLevels:
     """Matches of M images at L = 13 thresholds tau, stored as v versions.
 
-    A version is the matches of one image, which are the same within a range of thresholds.
-
     Attributes:
         fraction: (L,) fraction of the predictions that each threshold keeps, ascending. The threshold of the run itself
             has index ``OWN``; its matches are not stored here.
-        kept: (L, M) number of predictions of each image that each threshold keeps, of those that count for tau.
-        total: (M,) number of predictions of each image that count for tau.
-        image: (v,) image of each version.
-        first, stop: (v,) range of thresholds of each version: indices ``first`` to ``stop`` - 1.
+        kept, total: (L, M) number of predictions of each image that each threshold keeps, and (M,) of all predictions,
+            of those that count for tau.
+        image, first, stop: (v,) image of each version, and its range of thresholds: indices ``first`` to ``stop`` - 1.
         f1: matches of all versions; its image indices are indices of versions, and it has no ground truths.
     """
 
@@ -94,10 +90,7 @@ class TauLevels:
         return cls(fraction, kept, total, *_versions(found, images)) if found else None
 
     def ranges(self, images: int) -> tuple[Indices, Indices]:
-        """Return (M + v,) first and (M + v,) stop index of the thresholds at which each version's matches hold.
-
-        The first M versions are the matches at the threshold of the run, one per image; the v stored versions follow.
-        """
+        """Return (M + v,) first and stop thresholds: of the matches of M images in the run, then of v versions."""
         first, stop = np.zeros(images, np.int64), np.full(images, LEVELS)
         above = self.first > OWN
         np.maximum.at(first, self.image[~above], self.stop[~above])
@@ -161,10 +154,9 @@ class Versions:
         return replace(joined, truth_category=f1.truth_category[truth], truth_image=truth_version)
 
     def weights(self, weights: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the weights of all versions (an image at a range of thresholds tau), one per row, in R resamples.
+        """Return the weights of all versions in R resamples, given (models x M, R) weights of images.
 
-        ``weights`` are the (models x M, R) weights of images. A version has the weight of its image if its thresholds
-        include the tau of the resample, else 0.
+        A version has the weight of its image if its thresholds include the tau of the resample, else 0.
         """
         if not self.levels:
             return weights

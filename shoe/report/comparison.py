@@ -19,13 +19,12 @@ from shoe.core.documents import Correlation, Count, Document, Fraction, Gain, Pa
 from shoe.core.errors import pluralize, printable
 from shoe.core.io.spreadsheets import delimited_text
 from shoe.report.comparison_sentences import legend, model_notes, named, sentences
-from shoe.report.text import count, percent, points, print_line, print_more, short_names, table, words
+from shoe.report.text import count, percent, points, print_line, print_lines, print_more, short_names, table, words
 
 LEAST = "only classes with at least 5 ground truths, and verbs and objects with at least 10, if there are any"
 _MOST = 3
 _FEWEST_TRUTHS = {"class": 5, "verb": 10, "object": 10}
-"""Minimum number of ground truths for an AP difference to be shown, because AP with fewer ground truths is mostly
-chance. If all classes (or verbs, or objects) have fewer, all are shown."""
+"""Minimum number of ground truths for an AP difference to be shown, because AP with fewer is mostly chance."""
 
 
 def print_largest_differences(found: Comparison, made: Sequence[ClassDifference], to: Console) -> None:
@@ -100,8 +99,7 @@ def print_sweep(
     if points:
         weights = "weight: weight of the verb, from 0 (objects alone) to 1 (verbs alone)"
         print_line(to, f"sweep      *: requested value; {weights}; {RATERS}")
-    for survival in survivals:
-        print_line(to, stability_sentence(survival))
+    print_lines(to, map(stability_sentence, survivals))
 
 
 def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]]]:
@@ -324,15 +322,13 @@ def print_comparison(found: Comparison, to: Console, *, verbose: bool = False) -
         by_rater = zip(names, *(map(percent, values) for values in found.raters.values()), strict=True)
         to.print(table("SHOE-mAP by rater", *found.raters, rows=by_rater))
     results = sentences(found, brief=not verbose)
-    for line in (*model_notes(found), *found.unlike, *results, f"table      {legend(found)}"):
-        print_line(to, line)
+    print_lines(to, (*model_notes(found), *found.unlike, *results, f"table      {legend(found)}"))
     if not verbose:
         if found.statistics is not None and found.statistics.has_intervals:
             tests = "p: larger p-value of two paired tests, corrected for all pairs of models"
             print_line(to, f"95 %       interval over resampled images; {tests}")
         print_more(to)
-    for line in _signatures(found, short=True) if verbose else ():
-        print_line(to, f"signature  {line}")
+    print_lines(to, (f"signature  {line}" for line in _signatures(found, short=True)) if verbose else ())
 
 
 def _signatures(found: Comparison, *, short: bool = False) -> list[str]:

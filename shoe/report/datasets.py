@@ -19,7 +19,7 @@ from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import pluralize
 from shoe.predictions.formats.registry import BONGARD
 from shoe.predictions.inventory import FoundFile, Inventory
-from shoe.report.text import count, decimals, print_line, table, words
+from shoe.report.text import count, decimals, print_line, print_lines, table, words
 from shoe.scoring.evidence.facts import nearest_seen
 from shoe.similarity import load_similarity
 
@@ -36,8 +36,7 @@ def print_list(datasets: Sequence[ListedDataset], to: Console) -> None:
 def print_card(card: DatasetCard, to: Console) -> None:
     """Print the description and the sizes of a dataset, and where to get its files."""
     print_line(to, f"{card.name} · {card.title}", "bold")
-    for line in (*card.papers, f"licence    {card.licence}"):
-        print_line(to, line)
+    print_lines(to, (*card.papers, f"licence    {card.licence}"))
     if classes := card.classes:
         parts = f"{classes.verbs:,} verbs, {classes.objects:,} objects, {classes.rare:,} rare"
         print_line(to, f"classes    {classes.all:,}: {parts}, {classes.no_interaction:,} no_interaction")
@@ -53,8 +52,7 @@ def print_card(card: DatasetCard, to: Console) -> None:
     if card.files:
         rows = [cells(file.name, file.purpose, file.place) for file in card.files]
         to.print(_fold(table("file", "for", "where to get it", names=3, rows=rows), 1, 2))
-    for line in card.notes:
-        print_line(to, line)
+    print_lines(to, card.notes)
 
 
 def cells(*texts: str) -> list[Text]:
@@ -152,16 +150,14 @@ def print_class_split(described: ClassSplitInfo, to: Console) -> None:
         rows.append(cells(name, *map(count, numbers)))
     to.print(table("part", "classes", "no_interaction", "without these", "rare", rows=rows))
     for noun, lost in (("verb", described.lost_verbs), ("object", described.lost_objects)):
-        if lost:
-            print_line(to, f"unseen     {pluralize(len(lost), noun)} only in unseen classes: {', '.join(lost)}")
-        elif lost is not None:
-            print_line(to, f"unseen     every {noun} is in a seen class")
+        if lost is not None:
+            some = f"{pluralize(len(lost), noun)} only in unseen classes: {', '.join(lost)}"
+            print_line(to, f"unseen     {some if lost else f'every {noun} is in a seen class'}")
     if ranges := described.by_nearest_seen:
         text = ", ".join(f"{each.low:g} to {each.high:g}: {each.classes}" for each in ranges)
         title = f"number of unseen classes by similarity to their nearest seen class ({described.similarity})"
         print_line(to, f"nearest    {title}: {text}")
-    print_line(to, f"source     {described.source}")
-    print_line(to, f"digest     {described.digest}")
+    print_lines(to, (f"source     {described.source}", f"digest     {described.digest}"))
 
 
 _TITLES = {
@@ -196,8 +192,8 @@ def print_summary(info: DatasetInfo, to: Console) -> None:
         rows.append(("rare by these counts (fewer than 10 triplets)", f"{recounted.classes}, {verdict}"))
     if published := info.published:
         rows.append((f"published counts of {published.split}", "matches" if published.matches else "differs"))
-        for name, pair in published.differs.items():
-            rows.append((f"  {_TITLES[name].strip()}", f"{pair.found:,}, published {pair.published:,}"))
+        differs = published.differs.items()
+        rows += [(f"  {_TITLES[name].strip()}", f"{of.found:,}, published {of.published:,}") for name, of in differs]
         rows.append(("  source", published.source))
     print_line(to, info.file)
     _print_table(["", ""], rows, to)
@@ -263,20 +259,15 @@ def print_inventory(check: DatasetCheck, datasets: Sequence[str], to: Console) -
     print_line(to, f"{check.folder}: {sizes}", "bold")
     for dataset in datasets:
         print_line(to, dataset, "bold")
-        for file in check.files:
-            if file.dataset == dataset:
-                print_line(to, f"you have   {_description(file)}")
-        for missing in check.missing:
-            if missing.dataset == dataset:
-                places = "; or ".join(f"{file.name} from {file.place}" for file in missing.files)
-                print_line(to, f"missing    {missing.holds} ({missing.files[0].purpose}): get {places}")
-    for command in check.commands:
-        print_line(to, f"you can    {command}")
-    for file in check.files:
-        if (file.kind or file.problem) and not file.dataset:
-            print_line(to, f"also       {_description(file)}")
-    if others := [file.file for file in check.files if not (file.kind or file.problem or file.dataset)]:
-        print_line(to, f"not read   {', '.join(others)}", "dim")
+        print_lines(to, (f"you have   {_description(file)}" for file in check.files if file.dataset == dataset))
+        for missing in (each for each in check.missing if each.dataset == dataset):
+            places = "; or ".join(f"{file.name} from {file.place}" for file in missing.files)
+            print_line(to, f"missing    {missing.holds} ({missing.files[0].purpose}): get {places}")
+    print_lines(to, (f"you can    {command}" for command in check.commands))
+    others = (file for file in check.files if (file.kind or file.problem) and not file.dataset)
+    print_lines(to, (f"also       {_description(file)}" for file in others))
+    if unread := [file.file for file in check.files if not (file.kind or file.problem or file.dataset)]:
+        print_line(to, f"not read   {', '.join(unread)}", "dim")
     if not any(file.dataset or file.kind == BONGARD for file in check.files):
         print_line(to, "no file of a known dataset found; `shoe dataset list` prints the known datasets")
 
@@ -293,10 +284,8 @@ def _description(file: FoundFile) -> str:
         return f"{file.file}: predictions, {counts}"
     verdict = "no published counts" if file.published is None else "as published"
     if file.published is not None and not file.published.matches:
-        numbers = ", ".join(
-            f"{name.replace('_', ' ')} {differs.found:,}, not {differs.published:,}"
-            for name, differs in file.published.differs.items()
-        )
+        pairs = ((name.replace("_", " "), of.found, of.published) for name, of in file.published.differs.items())
+        numbers = ", ".join(f"{name} {found:,}, not {published:,}" for name, found, published in pairs)
         verdict = f"not as published: {numbers}; scores on this file are not comparable with scores on {file.holds}"
     return f"{file.file}: {file.holds or ''}, {counts}, {verdict}"
 
@@ -304,15 +293,13 @@ def _description(file: FoundFile) -> str:
 def _commands(folder: str, files: Sequence[FoundFile]) -> Iterator[str]:
     """Yield a scoring command for each ground truth file of test images."""
     labels = {file.dataset: file.file for file in files if file.holds == IMAGE_LABELS}
-    for file in files:
-        holds = file.holds or ""
-        if file.kind == "ground truth" and "train" not in holds:
-            option = f" --dataset {file.dataset}" if file.dataset != "hico-det" else ""
-            command = f"shoe score PREDICTIONS --ground-truth {shlex.quote(f'{folder}/{file.file}')}{option}"
-            yield command
-            if file.dataset in labels and "test" in holds:
-                path = shlex.quote(f"{folder}/{labels[file.dataset]}")
-                yield f"{command} --protocol {file.dataset}-known-object --image-labels {path}"
+    for file in (each for each in files if each.kind == "ground truth" and "train" not in (each.holds or "")):
+        option = f" --dataset {file.dataset}" if file.dataset != "hico-det" else ""
+        command = f"shoe score PREDICTIONS --ground-truth {shlex.quote(f'{folder}/{file.file}')}{option}"
+        yield command
+        if file.dataset in labels and "test" in (file.holds or ""):
+            path = shlex.quote(f"{folder}/{labels[file.dataset]}")
+            yield f"{command} --protocol {file.dataset}-known-object --image-labels {path}"
 
 
 _COUNTS = ("images", "triplets", "combinations")
@@ -326,21 +313,18 @@ def print_split(folder: str, card: DatasetSplit, to: Console) -> None:
         numbers = (getattr(parts.get(part), name, None) for name in _COUNTS for part in PARTS)
         made.add_row(title, *("" if number is None else count(number) for number in numbers))
     to.print(made)
-    shared = pluralize(card.shared.combinations, "combination")
-    nearest, quartiles, (train, test) = card.nearest, card.nearest.quartiles, (card.statistics[part] for part in PARTS)
-    objects, verbs = card.single.objects_of_one_verb, card.single.verbs_of_one_object
-    single = (("objects of one verb", objects), ("verbs of one object", verbs))
+    both = ((card.shared.combinations, "combination"), (card.shared.images, "image"))
+    nearest, (train, test) = card.nearest, (card.statistics[part] for part in PARTS)
     lines = [
-        f"both files share {shared} and {pluralize(card.shared.images, 'image')}",
+        f"both files share {' and '.join(pluralize(*each) for each in both)}",
         f"{card.combinations.held_out:,} of {card.combinations.all:,} combinations are held out; "
         f"{pluralize(card.dropped_images, 'image')} in neither file",
         f"images without triplets: {train.empty_images:,} in train, {test.empty_images:,} in test",
-        *(
-            f"{title}: {partners.all} in all, {partners.train} in training images, {partners.absent} missing there"
-            for title, partners in single
-        ),
-        f"similarity to the nearest training combination: {decimals(quartiles[0], 2)} to {decimals(quartiles[-1], 2)}, "
-        f"mean {decimals(nearest.mean, 2)} ({nearest.similarity})",
     ]
-    for line in lines:
-        print_line(to, line)
+    objects, verbs = card.single.objects_of_one_verb, card.single.verbs_of_one_object
+    for title, found in (("objects of one verb", objects), ("verbs of one object", verbs)):
+        lines.append(f"{title}: {found.all} in all, {found.train} in training images, {found.absent} missing there")
+    ends = " to ".join(decimals(nearest.quartiles[end], 2) for end in (0, -1))
+    mean = f"mean {decimals(nearest.mean, 2)} ({nearest.similarity})"
+    lines.append(f"similarity to the nearest training combination: {ends}, {mean}")
+    print_lines(to, lines)

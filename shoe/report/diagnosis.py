@@ -73,11 +73,9 @@ def _relation_table(found: SemanticDiagnosis, *, wide: bool) -> Table:
     return made
 
 
-def _commonest(related: Related | None) -> Text:
-    if related is None:
-        return Text("")
-    most = related.commonest[0]
-    return Text(f"{printable(most.label, 20)} ← {printable(most.predicted, 24) or _NO_WORD}  {most.times:,}")
+def _commonest(related: Related | None) -> str:
+    most = related.commonest[0] if related else None
+    return f"{printable(most.label, 20)} ← {printable(most.predicted, 24) or _NO_WORD}  {most.times:,}" if most else ""
 
 
 def _confusion_table(gap: VocabularyGap, *, wide: bool) -> Table:

@@ -8,7 +8,7 @@ from shoe.comparison.run import Run
 from shoe.comparison.verify import Verdict
 from shoe.core.errors import pluralize, printable
 from shoe.diagnosis.protocol_differences import Difference, Explained
-from shoe.report.text import all_notes, count, percent, points, print_line, print_more, table, words
+from shoe.report.text import all_notes, count, percent, points, print_line, print_lines, print_more, table, words
 from shoe.scoring.evidence.audit import Audit
 from shoe.scoring.evidence.collect import CalibrationReport, Evidence, ModelCalibration, calibration
 from shoe.scoring.evidence.facts import Words
@@ -164,8 +164,7 @@ _HEADINGS = {
 
 def print_audit(found: Audit, to: Console) -> None:
     """Print, per protocol, a table of metrics and of the points that each attack adds to them; describe the attacks."""
-    for line in found.notes:
-        print_line(to, line, "bold")
+    print_lines(to, found.notes, "bold")
     title = "points that each attack on the file adds to a metric"
     print_line(to, f"{title}; a sound metric gains nothing from any attack")
     for protocol, honest in found.protocols.items():
@@ -175,8 +174,7 @@ def print_audit(found: Audit, to: Console) -> None:
         for attack in found.attacks:
             made.add_row(attack.name, *(points(getattr(attack.protocols[protocol].gains, name)) for name in names))
         to.print(made)
-    for attack in found.attacks:
-        print_line(to, f"{attack.name:18} {attack.about}")
+    print_lines(to, (f"{attack.name:18} {attack.about}" for attack in found.attacks))
 
 
 def calibrated(run: Run, bins: int) -> ModelCalibration:
@@ -189,8 +187,7 @@ def calibrated(run: Run, bins: int) -> ModelCalibration:
 
 def print_calibration(found: CalibrationReport, to: Console) -> None:
     """Print the calibration error of each file and protocol; for a single file, also each bin that is not empty."""
-    for line in all_notes({model.predictions: model.notes for model in found.models}):
-        print_line(to, line, "bold")
+    print_lines(to, all_notes({model.predictions: model.notes for model in found.models}), "bold")
     print_line(to, "mean score compared with the percentage of right predictions; error: expected calibration error")
     made = table("predictions", "protocol", "mAP %", "error %", "tied %", "ranked")
     for name, each in ((model.predictions, each) for model in found.models for each in model.protocols):
@@ -209,8 +206,7 @@ _FIGURES = ("mAP", "rare", "non-rare")
 
 def print_explained(report: Report, found: Explained, to: Console, *, verbose: bool = False) -> None:
     """Print mAP by protocol, effects of rules, and false positives by image label; ``verbose`` adds all details."""
-    for line in found.notes if verbose else report.warnings:
-        print_line(to, line, "bold")
+    print_lines(to, found.notes if verbose else report.warnings, "bold")
     results = report.strict_results
     rows = [(r.protocol, *map(percent, (r.map, r.map_rare, r.map_non_rare)), str(r.classes)) for r in results]
     to.print(table("protocol", *_FIGURES, "classes", rows=rows))
@@ -243,8 +239,7 @@ def print_explained(report: Report, found: Explained, to: Console, *, verbose: b
     elif verbose:
         print_line(to, "`--image-labels anno.mat` also counts which false positives the annotators verified.")
     if verbose:
-        for result in results:
-            print_line(to, f"signature  {report.signature_of(result).short()}")
+        print_lines(to, (f"signature  {report.signature_of(result).short()}" for result in results))
     else:
         print_more(to)
 
@@ -294,5 +289,4 @@ def print_verdict(name: str, verdict: Verdict, to: Console) -> None:
     for key, figure in verdict.figures.items():
         made.add_row(key, percent(figure.run), percent(figure.now), "equal" if figure.equal else "differs")
     to.print(made)
-    for each in verdict.mismatches:
-        print_line(to, f"{each.name:<10} {each.run} in the run, {each.now} now: {each.why}")
+    print_lines(to, (f"{m.name:<10} {m.run} in the run, {m.now} now: {m.why}" for m in verdict.mismatches))

@@ -19,7 +19,7 @@ from shoe.maps.info import MapInfo
 from shoe.maps.job import PAPER, Outcome
 from shoe.maps.learn import MapLearned
 from shoe.maps.session import Raters
-from shoe.report.text import count, decimals, percent, print_line, table, words
+from shoe.report.text import count, decimals, percent, print_line, print_lines, table, words
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import HIGHEST
@@ -49,8 +49,7 @@ def print_info(similarity: SimilarityMap, info: MapInfo, to: Console) -> None:
     to.print(made)
     for rater in similarity.raters:
         print_line(to, ": ".join([rater.name, rater.model, *([str(rater.note)] if rater.note else [])]))
-        for line in _prose_lines(dict(rater.details), 1):
-            print_line(to, line)
+        print_lines(to, _prose_lines(dict(rater.details), 1))
     made = table("raters", "", "part", "both rated", "equal %", "Pearson", "kappa (quadratic)", names=3)
     for part, found in ((part, found) for part, of_part in info.parts.items() for found in of_part.agreement):
         equal = decimals(None if found.exact is None else 100 * found.exact, 1)
@@ -72,12 +71,10 @@ def print_info(similarity: SimilarityMap, info: MapInfo, to: Console) -> None:
         fewest = sorted(coverage.items(), key=lambda item: item[1])[:5]
         senses = ", ".join(f"{sense} {rated:,}" for sense, rated in fewest)
         print_line(to, f"{part}s with the fewest rated pairs: {senses}")
-    for line in _prose_lines(similarity.provenance):
-        print_line(to, line)
+    print_lines(to, _prose_lines(similarity.provenance))
     if info.check:
         _print_check(info.check, to)
-    for line in info.warnings:
-        print_line(to, f"warning: {line}", style="yellow")
+    print_lines(to, (f"warning: {line}" for line in info.warnings), style="yellow")
 
 
 def _print_check(check: dict[str, PartCheck], to: Console) -> None:
@@ -87,9 +84,8 @@ def _print_check(check: dict[str, PartCheck], to: Console) -> None:
         shares = found.median_share, max(found.broad_classes.values(), default=None)
         means = (decimals(mean, 2) for mean in (found.asymmetry, found.hypernyms, found.siblings))
         made.add_row(part, count(found.classes), *map(percent, shares), *means)
-        for pair in found.surprising:
-            synsets = words(pair.class_synset), words(pair.synset)
-            pairs.add_row(*synsets, decimals(pair.rating, 2), decimals(pair.expected, 2))
+        for p in found.surprising:
+            pairs.add_row(words(p.class_synset), words(p.synset), decimals(p.rating, 2), decimals(p.expected, 2))
     to.print(made)
     print_line(to, "similar to: % of the senses with a value of at least 0.5 of 4, per class, without hyponyms")
     print_line(to, "both directions: mean difference of two class senses; hypernyms, siblings: mean value, 0 to 4")
@@ -123,8 +119,7 @@ def print_diff(
     maps: tuple[SimilarityMap, SimilarityMap], found: MapDiff, reports: tuple[Report, Report] | None, to: Console
 ) -> None:
     """Print the differences of two similarity maps and, if given, of the two reports scored with them."""
-    for side, similarity in zip("AB", maps, strict=True):
-        print_line(to, f"{side}  {heading(similarity)}", style="bold")
+    print_lines(to, (f"{side}  {heading(of)}" for side, of in zip("AB", maps, strict=True)), style="bold")
     print_line(to, f"value of a pair: {found.ensemble} of its ratings, scaled to 0..1")
     made = table("part", "shared pairs", "only A", "only B", "Pearson", "Spearman", "mean |B - A|")
     for part, d in found.parts.items():
@@ -148,8 +143,7 @@ def print_diff(
             moved = ((words(m.label), count(m.ground_truths), *_with_difference(m.a, m.b)) for m in moves)
             columns = ("ground truths", "AP under A", "AP under B", "B - A")
             to.print(table("classes with the largest change", *columns, rows=moved))
-        for side, report in zip("AB", reports, strict=True):
-            print_line(to, f"signature {side}  {report.signature.short()}")
+        print_lines(to, (f"signature {side}  {of.signature.short()}" for side, of in zip("AB", reports, strict=True)))
 
 
 def _with_difference(a: float | None, b: float | None) -> tuple[str, str, str]:
@@ -161,8 +155,8 @@ def print_ablation(ablation: MapAblate, similarity: SimilarityMap, report: Repor
     more, kinds = len(ablation.subsets) - _MOST_ROWS, ablation.human or {}
     print_line(to, heading(similarity), style="bold")
     print_line(to, f"value of a pair: {similarity.ensemble} of its ratings by the subset of raters, scaled to 0..1")
-    for kind, of_kind in kinds.items():
-        print_line(to, f"human ratings: {of_kind.pairs:,} pairs of {kind}, {of_kind.ratings:,} ratings")
+    humans = (f"{of.pairs:,} pairs of {kind}, {of.ratings:,} ratings" for kind, of in kinds.items())
+    print_lines(to, (f"human ratings: {human}" for human in humans))
     if len(similarity.raters) > 1:
         both = (column for parts in ablation.correlations for column in (f"{parts[:-1]} pairs of both", "Pearson"))
         made = table("raters", "", *both, names=2)
@@ -311,8 +305,7 @@ def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
             numbers = map(count, (*counts, tally.input_tokens, tally.output_tokens))
             made.add_row(words(tally.name), *numbers, "unknown" if tally.is_unpriced else f"{tally.cost:,.4f}")
         to.print(made)
-    for line in failure_lines(outcome):
-        print_line(to, line)
+    print_lines(to, failure_lines(outcome))
 
 
 def failure_lines(outcome: Outcome) -> Iterator[str]:

@@ -21,7 +21,7 @@ from shoe.core.io.files import write_text
 from shoe.core.io.json import encode
 from shoe.core.io.spreadsheets import delimited_text
 from shoe.report.evidence import THRESHOLD_NOTE, bounds_notes, detail_notes, essential_notes, notes, threshold_names
-from shoe.report.text import count, decimals, percent, print_line, print_more, table, words
+from shoe.report.text import count, decimals, percent, print_line, print_lines, print_more, table, words
 from shoe.scoring.evidence.collect import Evidence
 from shoe.scoring.evidence.facts import PartReading, Profile, Range, Resolution, Wording, nearest_seen_of_report
 from shoe.scoring.score import Figures, Report
@@ -45,8 +45,7 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None, 
         line = f"read as {report.notes.format}, boxes as {report.notes.boxes}" + (f"; {line}" if words else "")
     if report.notes or words:
         print_line(to, line)
-    for line in urgent:
-        print_line(to, line, "bold")
+    print_lines(to, urgent, "bold")
     if report.strict_results:
         to.print(_strict_table(report))
     if report.role_results:
@@ -69,15 +68,12 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None, 
         headings = ["SHOE-mF1", "GT\nmissed", "unmatched", "no\noverlap"]
         made = table("confidence threshold", "option", *headings, names=2)
         for by, figures in evidence.tau.items():
-            used = " (used)" if by == options.tau_by else ""
-            name = threshold_names(options.tau)[by]
-            made.add_row(name, f"tau-by={by}{used}", *map(percent, structs.astuple(figures)))
+            option = f"tau-by={by}{' (used)' if by == options.tau_by else ''}"
+            made.add_row(threshold_names(options.tau)[by], option, *map(percent, structs.astuple(figures)))
         to.print(made)
         print_line(to, THRESHOLD_NOTE)
     details = detail_notes(report, evidence) if verbose else bounds_notes(evidence)
-    for line in [*essential_notes(report, evidence), *details]:
-        if line not in urgent:
-            print_line(to, line)
+    print_lines(to, (line for line in [*essential_notes(report, evidence), *details] if line not in urgent))
     print_line(to, f"signature  {report.signature.short()}")
     if verbose:
         print_line(to, "           `--json -` prints the full signature of each protocol", "dim")

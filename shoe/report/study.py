@@ -9,7 +9,7 @@ from rich.text import Text
 from shoe.core.errors import pluralize, printable
 from shoe.report.bongard import group_name
 from shoe.report.comparison import escaped
-from shoe.report.text import count, decimals, percent, print_line, table, table_of_models
+from shoe.report.text import count, decimals, percent, print_line, print_lines, table, table_of_models
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.agreement import Ends, Figure
 from shoe.study.analysis import RULES, Agreement, StudyReport
@@ -54,8 +54,7 @@ def print_study(study: StudyRatings, found: StudyReport, to: Console, *, as_draw
         ratings = pluralize(seen.answers, "rating")
         print_line(to, f"image      {share} of {ratings} changed after the image was shown{size}")
     excluded = {name: rater.excluded for name, rater in found.raters.items() if rater.excluded}
-    for name, rules in excluded.items():
-        print_line(to, f"excluded   {printable(name)}: {'; '.join(rules)}")
+    print_lines(to, (f"excluded   {printable(name)}: {'; '.join(rules)}" for name, rules in excluded.items()))
     if not excluded:
         print_line(to, f"excluded   no rater; rules for exclusion: {'; '.join(RULES)}", "dim")
     if as_drawn:

@@ -103,6 +103,12 @@ def print_line(to: Console, line: str, style: str = "") -> None:
         to.print(Text(part, style=style), soft_wrap=True)
 
 
+def print_lines(to: Console, lines: Iterable[str], style: str = "") -> None:
+    """Print several lines, each as :func:`print_line` does."""
+    for line in lines:
+        print_line(to, line, style)
+
+
 def print_more(to: Console) -> None:
     """Print the options that show the tables and notes left out of a brief report."""
     print_line(to, "More: `--verbose` (or `-v`) prints all tables, notes and signatures; `--json -` all values.", "dim")

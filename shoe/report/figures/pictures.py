@@ -40,8 +40,8 @@ def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path 
         if not (chosen := examples(found, error.name)):
             continue
         paths.append(folder / f"{error.name}.png")
-        count = f"{len(chosen)} of {found.counts[error.name]:,}"
-        count += f", truths by seed {found.seed}" if found.drawn else ""
+        seed = f", truths by seed {found.seed}" if found.drawn else ""
+        count = f"{len(chosen)} of {found.counts[error.name]:,}{seed}"
         with atomic_write(paths[-1]) as stream:
             grid(chosen, f"{error.label}: {error.meaning}", f"{count} · {name}", pictures).save(stream, format="PNG")
     return paths
@@ -98,9 +98,7 @@ def draw_case(case: ErrorExample, pictures: Path | None) -> Image:
     canvas = picture.resize(scaled, Image.Resampling.LANCZOS) if picture else Image.new("RGB", scaled, "#DDDDDD")
     cell.paste(canvas, corner)
     draw = ImageDraw.Draw(cell)
-    placed = [
-        ([_placed(box, scale, corner) for box in (pair.human, pair.object)], pair, colour) for pair, colour in pairs
-    ]
+    placed = [([_placed(box, scale, corner) for box in (p.human, p.object)], p, colour) for p, colour in pairs]
     for boxes, _, colour in placed:
         _outline(draw, boxes[0], colour, dashed=False)
         _outline(draw, boxes[1], colour, dashed=True)

@@ -73,13 +73,11 @@ class _Model:
     """Results of one model with n predictions on m images.
 
     Attributes:
-        truth_of: (n,) index of the matched ground truth, or -1.
-        false_of: (n,) class in which the prediction counts as a false positive, or -1.
+        truth_of, false_of: (n,) index of the matched ground truth, and class in which the prediction is a false
+            positive; -1 for none.
         credit: (m,) sum of the similarities of matches per image.
-        by_meaning: (m,) number of matches per image with a class other than that of the ground truth and a similarity
-            of at least delta.
-        missed: (m,) number of unmatched ground truths per image.
-        wrong: (m,) highest score of a false positive per image.
+        by_meaning: (m,) number of matches per image with another class and a similarity of at least delta.
+        missed, wrong: (m,) number of unmatched ground truths, and highest score of a false positive per image.
         words: explanations of the similarities of all models, with the keys that ``static/examples.js`` reads.
         known: index in ``words`` by "verb" or "object" and by row and column of the similarity table.
     """

@@ -134,11 +134,9 @@ def document(
     """Return (HTML page without external files or network requests, its Content-Security-Policy).
 
     Args:
-        template: template that extends ``document.html``.
-        styles: names of the style sheets in ``static``.
-        modules: names of the script's modules in ``static``, each after the modules that it imports.
+        template: template that extends ``document.html``, with the variables ``values``.
+        styles, modules: names of style sheets and of JavaScript modules in ``static``, in the order of imports.
         connect: end of the Content-Security-Policy, such as "; connect-src 'self'".
-        values: variables of the template.
     """
     style = Markup("".join((_FOLDER / "static" / name).read_text("utf-8") for name in styles))  # noqa: S704 - ours
     script = bundle(modules)

@@ -23,7 +23,7 @@ from shoe.scoring.bongard.problems import Problems
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.analysis import StudyReport
 from shoe.study.folder import AnyStudy
-from shoe.study.plan import Box, Picture, ProblemStudy, Question, Study
+from shoe.study.plan import Picture, ProblemStudy, Question, Study
 from shoe.study.ratings import StudyRatings, shape_of
 
 _MOST = 40  # maximum number of raters, and of ensembles, in the report
@@ -167,7 +167,9 @@ def with_pictures(study: Study, truth: GroundTruth, images: Path) -> tuple[Study
                 continue
             rows.append(row)
             width, pictures[file] = image.width, small(image)
-            boxes = (_scaled(of[row], image.width / width) for of in (table.human_boxes, table.object_boxes))
+            scale = image.width / width
+            sides = table.human_boxes, table.object_boxes
+            boxes: list[Any] = [tuple(round(x * scale, 1) for x in side[row].tolist()) for side in sides]
             item = replace(item, picture=Picture(file, Path(name).name, image.size, *boxes))
             break
         items.append(item)
@@ -176,11 +178,6 @@ def with_pictures(study: Study, truth: GroundTruth, images: Path) -> tuple[Study
         expected = f"images of the rated classes, such as {quote(names[0])}" if names else ""
         raise InputError(images, found="no image of any rated class", expected=expected)
     return replace(study, items=items), pictures
-
-
-def _scaled(box: np.ndarray, scale: float) -> Box:
-    x1, y1, x2, y2 = (round(float(edge) * scale, 1) for edge in box)
-    return x1, y1, x2, y2
 
 
 def problem_pictures(problems: Problems, images: Path, first: int = 0) -> dict[str, bytes]:
