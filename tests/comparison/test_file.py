@@ -19,7 +19,7 @@ from shoe.demo import PREDICTIONS, TRUTH
 from shoe.scoring.evidence.draws import Interval
 from shoe.scoring.evidence.facts import Spread
 from tests.cli.run import refused, run
-from tests.comparison.samples import OPTIONS, report_of, run_of, scenes_of
+from tests.comparison.samples import OPTIONS, report_of, scenes_of
 from tests.comparison.test_hostile import edited
 from tests.damage import damaged_bytes
 from tests.errors import input_error
@@ -64,13 +64,6 @@ def test_columns_are_kept_to_the_bit(column: NDArray[Any]) -> None:
     assert np.signbit(again.astype(float)).tolist() == np.signbit(column.astype(float)).tolist()
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("runs") / "run.shoe"
-    write_run(run_of(scenes_of(3, images=2)), path)
-    return path
-
-
 @pytest.mark.parametrize(
     ("content", "says"),
     [(b"", "not a run"), (b'{"some": "json"}', "not a run"), (b"PK\x05\x06" + bytes(18), "an archive")],
@@ -95,8 +88,6 @@ def test_a_later_version_and_unknown_options_are_said(tmp_path: Path, whole: Pat
     red = {"strict.colour": "red"}
     with input_error("strict.colour"):
         read_run(edited(whole, tmp_path / "option.shoe", lambda head, _: head["strict"][0]["options"].update(red)))
-    with input_error("edited run", source=str(tmp_path / "images.shoe")):
-        read_run(edited(whole, tmp_path / "images.shoe", lambda head, _: head.update(images=[])))
 
 
 def test_score_saves_what_it_measured(tmp_path: Path) -> None:

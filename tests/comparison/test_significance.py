@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+import shoe
 from shoe.comparison.run import Run
 from shoe.comparison.significance import Estimate, Statistics, kendall, ranks, statistics
 from shoe.core.statistics import holm, p_value
@@ -57,23 +58,6 @@ def test_kendall_is_scipys(pairs: list[tuple[int, int]]) -> None:
     assert kendall(a, b) == (None if np.isnan(expected) else pytest.approx(expected))
 
 
-def demo(name: str) -> Run:
-    import shoe
-
-    return Run.from_report(shoe.score(shoe.read_predictions(PREDICTIONS[name]), shoe.read_ground_truth(TRUTH)), name)
-
-
-@pytest.fixture(scope="module")
-def models() -> list[Run]:
-    detector, text = demo("detector"), demo("free text")
-    return [detector, text, replace(detector, name="detector again")]
-
-
-@pytest.fixture(scope="module")
-def found(models: list[Run]) -> Statistics:
-    return statistics(models, 99, 0)
-
-
 def test_equal_models_are_equal_and_one_image_has_no_intervals() -> None:
     run = run_of(scenes_of(7, 6))
     found = statistics([run, replace(run, name="other")], 19, 0)
@@ -88,7 +72,11 @@ def test_equal_models_are_equal_and_one_image_has_no_intervals() -> None:
 
 
 @pytest.mark.slow
-def test_models_that_differ_do_so_in_any_order_and_equal_ones_do_not(models: list[Run], found: Statistics) -> None:
+def test_models_that_differ_do_so_in_any_order_and_equal_ones_do_not() -> None:
+    truth, tables = shoe.read_ground_truth(TRUTH), map(shoe.read_predictions, PREDICTIONS.values())
+    detector, text = (Run.from_report(shoe.score(each, truth), n) for n, each in zip(PREDICTIONS, tables, strict=True))
+    models = [detector, text, replace(detector, name="detector again")]
+    found = statistics(models, 99, 0)
     other = statistics(models[::-1], 99, 0)
     assert other.estimates == found.estimates
     for here in found.differences:
