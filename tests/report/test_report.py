@@ -148,13 +148,13 @@ def test_how_a_file_was_read_is_in_the_signature(tables: Tables) -> None:
 
 def test_unknown_names_and_predictions_of_another_dataset_are_refused(tables: Tables) -> None:
     truth, predictions = tables
-    with option_error("unknown protocol 'qpci'", "qpic?"):
-        score(predictions, truth, protocols=["qpci"])
-    with option_error("shoe and shoe-literal"):
-        score(predictions, truth, protocols=["shoe", "shoe-literal"])
-    with option_error("unknown option", "thetta"):
-        score(predictions, truth, protocols=["qpic"], options=["thetta=0.4"])
-    truth, _ = tables
+    for said, protocols, options in (
+        (["unknown protocol 'qpci'", "qpic?"], ["qpci"], []),
+        (["shoe and shoe-literal"], ["shoe", "shoe-literal"], []),
+        (["unknown option", "thetta"], ["qpic"], ["thetta=0.4"]),
+    ):
+        with option_error(*said):
+            score(predictions, truth, protocols=protocols, options=options)
     with input_error("such as 'HICO_test2015_"):
         score(one_triplet(images=["COCO_val2014_000000000042.jpg"]), truth)
 
@@ -181,7 +181,6 @@ def test_rows_of_an_image_may_come_in_several_batches_and_reset_forgets_all(tabl
             metric.update(predictions.select(rows))
         assert Score.from_report(metric.compute()).to_dict() == Score.from_report(report).to_dict()
         metric.reset()
-    truth, _ = to_tables(random_scenes(np.random.default_rng(3), 3), small_classes())
     assert score(concatenate([]), truth).strict is not None
 
 
@@ -202,8 +201,8 @@ def test_a_metric_keeps_numbers_to_the_last_bit_in_few_bytes() -> None:
 
 
 @pytest.mark.parametrize("third", [1 / 3, 1.0])
-def test_a_metric_keeps_what_came_when_its_caller_uses_the_arrays_again(third: float) -> None:
-    truth, table = to_tables(random_scenes(np.random.default_rng(7), 4, n_predictions=20), small_classes())
+def test_a_metric_keeps_what_came_when_its_caller_uses_the_arrays_again(tables: Tables, third: float) -> None:
+    truth, table = tables
     arrays = [name for name in table.__dataclass_fields__ if isinstance(getattr(table, name), np.ndarray)]
     table = replace(table, score=table.score * third)
     buffers = replace(table, **{name: getattr(table, name).copy() for name in arrays})

@@ -25,7 +25,7 @@ numbers = pytest.mark.parametrize("number", [1, *(pytest.param(n, marks=pytest.m
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "worst"), [(1, 1.0), (2, -0.5), pytest.param(8, 1.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("number", "worst"), [(1, 1.0), (2, -0.5), (8, 1.0)])
 def test_error_bars_can_be_read(number: int, worst: float) -> None:
     models = some(number, worst)
     texts = assert_readable(lambda: error_bars(models))
@@ -128,7 +128,9 @@ def test_all_figures_are_the_same_bytes_in_any_process(tmp_path: Path) -> None:
     )
     environment = {**os.environ, "PYTHONHASHSEED": "1", "SOURCE_DATE_EPOCH": "1"}
     subprocess.run([sys.executable, "-c", code, tmp_path / "other"], env=environment, check=True)
+    before = mpl.rcParams["font.size"]
     written = draw_figures({"a": diagnosed("free text")}, tmp_path / "this" / "one")
+    assert mpl.rcParams["font.size"] == before  # the style of the user is left alone
     kinds = ("errors", "pairs", "verbs", "verbs_gain", "objects", "objects_gain")
     assert [path.name for path in written] == [f"{kind}.{ending}" for kind in kinds for ending in ("pdf", "png")]
     assert sorted(os.listdir(tmp_path / "this" / "one")) == sorted(path.name for path in written)
@@ -138,23 +140,10 @@ def test_all_figures_are_the_same_bytes_in_any_process(tmp_path: Path) -> None:
         assert b"Date" not in content
 
 
-@pytest.mark.slow
-def test_the_style_of_the_user_is_left_alone(tmp_path: Path) -> None:
-    before = mpl.rcParams["font.size"]
-    save(lambda: pair_bars(some(1)), tmp_path, "a")
-    assert mpl.rcParams["font.size"] == before
-
-
 def test_a_folder_or_figure_that_fails_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with input_error(source=str(tmp_path / "file")):
         draw_figures(some(1), tmp_path / "file")
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
     with pytest.raises(ZeroDivisionError):
         save(lambda: 1 / 0, tmp_path, "a")  # type: ignore[arg-type, return-value]
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def test_names_of_tests_hold_what_is_hostile() -> None:
-    assert any("$" in name for name in NAMES)
-    assert any("\x1b" in name for name in NAMES)
