@@ -184,10 +184,7 @@ class Run:
     def other_truth(
         self, images: Sequence[str], classes: HoiClasses, truth: tuple[NDArray[np.integer], NDArray[np.integer]] | None
     ) -> str | None:
-        """Return the first part that differs from the run, "images", "classes" or "truths"; None if all are equal.
-
-        ``truth`` is the (t,) class and (t,) image of each triplet. Truths are not compared if one of the two is None.
-        """
+        """Return what differs: "images", "classes" or "truths", the (t,) classes and images of triplets; else None."""
         if tuple(images) != self.images:
             return "images"
         if classes.table != self.classes.table:

@@ -132,10 +132,6 @@ def rank_intervals(figure: str, values: Sequence[float], resamples: Floats) -> l
 
     A model is ranked below all significantly better models and above all significantly worse models. ``values`` are
     the n values of the metric ``figure``, and ``resamples`` its (n, R) values under the same R draws of images, or NaN.
-
-    >>> draws = np.array([[0.5, 0.6, 0.7], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3]])
-    >>> rank_intervals("semantic:map", [0.6, 0.2, 0.2], np.tile(draws + 0.01 * np.eye(3), 20))
-    [(1, 1), (2, 3), (2, 3)]
     """
     n = len(values)
     centred = resamples - np.nanmean(resamples, axis=1, keepdims=True) if n else resamples
@@ -168,21 +164,13 @@ def better(figure: str, a: float, b: float) -> bool:
 
 
 def ranks(figure: str, values: Sequence[float | None]) -> list[int | None]:
-    """Return the rank of each value of a metric, 1 for the best (equal values share it), and None for None.
-
-    >>> ranks("semantic:map", [0.3, 0.5, None, 0.5])
-    [3, 1, None, 1]
-    """
+    """Return the rank of each value of a metric, 1 for the best (equal values share it), and None for None."""
     known = [value for value in values if value is not None]
     return [None if value is None else 1 + sum(better(figure, other, value) for other in known) for value in values]
 
 
 def kendall(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Return Kendall's tau-b of two rankings of the same models; None if one ranking has only ties.
-
-    >>> round(kendall([1, 2, 3], [1, 3, 2]), 12)
-    0.333333333333
-    """
+    """Return Kendall's tau-b of two rankings of the same models; None if one ranking has only ties."""
     tau = float(kendall_of_differences(differences(a), differences(b)))
     return None if isnan(tau) else tau
 

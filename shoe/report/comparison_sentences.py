@@ -14,10 +14,7 @@ _MOST_NAMED = 3
 
 
 def sentences(found: Comparison, *, brief: bool = False) -> list[str]:
-    """Return the results of a comparison of models in sentences, such as the ranking and significant differences.
-
-    Tests of more than six pairs of models (``brief``: more than one) are summarised. ``brief`` omits uncertainty.
-    """
+    """Return the results of a comparison in sentences; ``brief`` leaves out uncertainty, and summarises all tests."""
     absent = ((run.name, part, why) for run in found.runs for part, why in (run.absent or {}).items())
     last = [f"{name}: {part}: not measured: {why}" for name, part, why in absent]
     if not brief:

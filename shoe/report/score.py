@@ -182,10 +182,7 @@ WORDINGS_TITLE = "Predicted words other than labels: most credit lost, then most
 
 
 def wordings_table(wordings: Sequence[Wording], *, narrow: bool = False) -> Table:
-    """Return a table of predicted words: first the words with most credit lost, then the words with most credit gained.
-
-    ``narrow`` leaves out some columns, and all but the first five rows of each group.
-    """
+    """Return a table of predicted words by credit lost, then by credit gained; ``narrow`` shows only the main part."""
     lost = sum(wording.lost >= 0.05 for wording in wordings[: (len(wordings) + 1) // 2])  # less is printed as 0.0
     headings = ["prediction", "verb · object", "compared with"]
     headings += ["verb", "object", "times", "credit\ngained", "credit\nlost"]

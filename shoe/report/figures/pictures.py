@@ -30,10 +30,7 @@ _SMALL = 6000  # area in square pixels below which a label could hide a box
 
 
 def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path | None) -> list[Path]:
-    """Write ERROR.png, a grid of at most six examples, for each type of error that a model makes; return the paths.
-
-    ``name`` is the model, ``pictures`` the image folder. Raise InputError if ``folder`` cannot be written to.
-    """
+    """Write ERROR.png, at most six examples, for each error of the model ``name``; return the paths."""
     make_folder(folder)
     paths = []
     for error in ERRORS:
@@ -140,10 +137,7 @@ def _placed(box: Sequence[float], scale: float, corner: tuple[int, int]) -> Box:
 
 
 def read_picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
-    """Return an RGB image and "", or None and the reason why it cannot be read. Folders in ``name`` are ignored.
-
-    Raise MissingExtraError if a folder is given but Pillow is not installed.
-    """
+    """Return an RGB image of a folder and "", or None and the reason why it cannot be read."""
     if folder is None:
         return None, "no image folder given"
     try:
