@@ -214,26 +214,19 @@ def test_a_metric_keeps_what_came_when_its_caller_uses_the_arrays_again(tables: 
     assert Score.from_report(metric.compute()).to_dict() == expected
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"protocols": ["qpic"]}, ["other: protocols: ", "('qpic',)", "()"]),
-        ({"options": ["tau=0.3"]}, ["other: options: ", "tau=0.3"]),
-        ({"similarity": "path"}, ["other: similarity: ", "'path'", "'hico-det'"]),
-    ],
-)
-def test_only_metrics_of_the_same_question_merge(tables: Tables, changes: dict[str, Any], said: list[str]) -> None:
-    with option_error(*said):
-        Metric(tables[0]).merge(Metric(tables[0], **changes))
-
-
-def test_a_metric_merges_neither_itself_nor_one_of_another_truth(tables: Tables) -> None:
-    metric = Metric(tables[0])
-    with option_error("other: ", "itself"):
-        metric.merge(metric)
-    with option_error("other: truth: ", "<GroundTruth"):
-        metric.merge(Metric(read_ground_truth(TRUTH)))
-    metric.merge(Metric(replace(tables[0])))  # as a worker's own copy
+def test_only_metrics_of_the_same_question_and_truth_merge(tables: Tables) -> None:
+    truth, _ = tables
+    metric = Metric(truth)
+    for other, *said in (
+        (Metric(truth, protocols=["qpic"]), "protocols: ", "('qpic',)", "()"),
+        (Metric(truth, options=["tau=0.3"]), "options: ", "tau=0.3"),
+        (Metric(truth, similarity="path"), "similarity: ", "'path'", "'hico-det'"),
+        (Metric(read_ground_truth(TRUTH)), "truth: ", "<GroundTruth"),
+        (metric, "itself"),
+    ):
+        with option_error("other: ", *said):
+            metric.merge(other)
+    metric.merge(Metric(replace(truth)))  # as a worker's own copy
 
 
 def test_notes_on_batches_of_several_files_are_put_together(tmp_path: Path) -> None:
