@@ -157,7 +157,7 @@ class Comparison:
         strict, semantic = (ranks(figure, [values.get(figure) for values in self.figures]) for figure in self.compared)
         models = [(a, b, name) for a, b, name in zip(strict, semantic, self.names, strict=True) if a and b]
         pairs = (sorted(pair) for pair in combinations(models, 2))
-        return [(first[2], second[2]) for first, second in pairs if first[0] < second[0] and first[1] > second[1]]
+        return [(first[2], second[2]) for first, second in pairs if first[1] > second[1]]
 
     @property
     def raters(self) -> dict[str, list[float | None]]:

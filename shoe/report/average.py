@@ -98,8 +98,9 @@ def average(paths: Sequence[Path], beside: Path | None) -> Average:
     seen: dict[str, str] = {}
     for path, report in zip(paths, reports, strict=True):
         if report.truth in seen:
-            found = f"the ground truth of {seen[report.truth]}"
-            raise InputError(path, found=found, expected="a different split for each report")
+            raise InputError(
+                path, found=f"the ground truth of {seen[report.truth]}", expected="a different split for each report"
+            )
         seen[report.truth] = report.report.file
         _check_signatures(path, report, reports[0])
     made = [scored.report for scored in reports]

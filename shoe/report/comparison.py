@@ -32,8 +32,8 @@ def print_largest_differences(found: Comparison, made: Sequence[ClassDifference]
     differences = list(largest_differences(found, made))
     for name, models, lines in differences:
         rows: list[list[str | Text]] = [[kind, words(label), *cells] for kind, label, *cells in lines]
-        columns = ("", "truths", *short_names(models, 24), "change")
-        to.print(table(f"largest differences, {name}", *columns, names=2, rows=rows))
+        columns = (f"largest differences, {name}", "", "truths", *short_names(models, 24), "change")
+        to.print(table(*columns, names=2, rows=rows))
     if differences:
         pair = sorted(_two_best(found), key=found.names.index)
         others = "all pairs of models and all classes" if len(found.runs) > 2 else "all classes"
@@ -371,7 +371,7 @@ def as_latex(found: Comparison) -> str:
         spans.append(rf"\multicolumn{{{at - start}}}{{c}}{{{escaped(group)}}}")
         rules.append(rf"\cmidrule(lr){{{start}-{at - 1}}}")
     extra = ["gain"] if found.compared else []
-    beyond = any(ord(sign) > 0x24F for name in found.names for sign in name)  # pdfLaTeX prints Latin Extended-B
+    beyond = max(map(ord, "".join(found.names)), default=0) > 0x24F  # pdfLaTeX prints Latin Extended-B
     lines = [
         "% needs \\usepackage{booktabs}" + (", and XeLaTeX or LuaLaTeX for names beyond Latin" if beyond else ""),
         *(f"% {' '.join(line.split())}" for line in (*_signatures(found), *found.unlike, *model_notes(found))),

@@ -188,10 +188,10 @@ def print_diagnoses(
 
 def verdict(found: ErrorAnalysis) -> str:
     """Return a sentence about the kind of error whose fix adds most mAP, or "" if no fix adds mAP."""
-    for error in (each for each in ERRORS if each.name == found.worst):
-        gain = points(found.deltas[error.name].map)
-        return f"costs most: {error.label} ({error.meaning}): {gain} mAP if only this kind of error were fixed"
-    return ""
+    if (error := next((each for each in ERRORS if each.name == found.worst), None)) is None:
+        return ""
+    gain = points(found.deltas[error.name].map)
+    return f"costs most: {error.label} ({error.meaning}): {gain} mAP if only this kind of error were fixed"
 
 
 def _print_one(models: Models, to: Console, *, verbose: bool) -> None:

@@ -208,7 +208,7 @@ def print_explained(report: Report, found: Explained, to: Console, *, verbose: b
     """Print mAP by protocol, effects of rules, and false positives by image label; ``verbose`` adds all details."""
     print_lines(to, found.notes if verbose else report.warnings, "bold")
     results = report.strict_results
-    rows = [(r.protocol, *map(percent, (r.map, r.map_rare, r.map_non_rare)), str(r.classes)) for r in results]
+    rows = ((r.protocol, *map(percent, (r.map, r.map_rare, r.map_non_rare)), str(r.classes)) for r in results)
     to.print(table("protocol", *_FIGURES, "classes", rows=rows))
     if verbose:
         for difference in found.differences:

@@ -123,8 +123,9 @@ def _scored(common: _Common, key: tuple[str, bytes]) -> bytes | str:
     try:
         table, notes = options.read(path, common.truth)
         if content_digest(read_bytes(path)) != key[1]:
-            found = "content that changed during the run"
-            raise InputError(path, found=found, expected="equal content for all workers")
+            raise InputError(
+                path, found="content that changed during the run", expected="equal content for all workers"
+            )
         report = options.score(table, options.part(common.truth, [table]), notes, common.similarity)
         return as_json(report, Evidence.from_report(report, bounds=common.bounds))
     except ShoeError as error:

@@ -167,8 +167,7 @@ def with_pictures(study: Study, truth: GroundTruth, images: Path) -> tuple[Study
                 continue
             rows.append(row)
             width, pictures[file] = image.width, small(image)
-            scale = image.width / width
-            sides = table.human_boxes, table.object_boxes
+            scale, sides = image.width / width, (table.human_boxes, table.object_boxes)
             boxes: list[Any] = [tuple(round(x * scale, 1) for x in side[row].tolist()) for side in sides]
             item = replace(item, picture=Picture(file, Path(name).name, image.size, *boxes))
             break
