@@ -20,7 +20,7 @@ from shoe.cli.app import app
 from shoe.demo import TRUTH
 from shoe.maps.raters_toml import read_raters
 from shoe.report.schemas import SCHEMAS, json_schema
-from shoe.report.terminal import _semantic_table, _strict_table
+from shoe.report.score import _semantic_table, _strict_table
 from tests.present import present
 from tests.scripts.conftest import loaded
 

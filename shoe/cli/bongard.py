@@ -148,7 +148,7 @@ def show(
     """
     from shoe.report.bongard import print_counts, problem_page
     from shoe.report.page.rendering import write_document
-    from shoe.report.terminal import console
+    from shoe.report.text import console
     from shoe.scoring.bongard.problems import read_problems
 
     refuse_overwrite(problems, html)

@@ -77,7 +77,7 @@ def compare(
     from shoe.core.io.files import write_text
     from shoe.engines import engine_of
     from shoe.report import comparison as report
-    from shoe.report.terminal import console
+    from shoe.report.text import console
     from shoe.scoring.file_options import ScoringOptions
 
     if study is not None and html is None:

@@ -34,8 +34,8 @@ def demo() -> None:
     from shoe.benchmarks.truth import read_truth_file
     from shoe.demo import PREDICTIONS, REPLIES, TRUTH
     from shoe.predictions import read_predictions
-    from shoe.report.terminal import comparison_table, console
-    from shoe.report.text import print_line
+    from shoe.report.score import comparison_table
+    from shoe.report.text import console, print_line
     from shoe.scoring.score import score
 
     truth = read_truth_file(TRUTH)

@@ -59,8 +59,7 @@ def diagnose(
     from shoe.predictions.formats.qpic import read_action_scores
     from shoe.predictions.pair_predictions import Pairs, holds_pairs, read_pairs
     from shoe.report.diagnosis import document, print_diagnoses
-    from shoe.report.terminal import console
-    from shoe.report.text import model_names
+    from shoe.report.text import console, model_names
     from shoe.scoring.file_options import ScoringOptions
 
     refuse_overwrite((*predictions, *(pairs or ()), ground_truth), json)

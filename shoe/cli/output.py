@@ -67,7 +67,7 @@ def put_json(content: Any, target: str | None) -> bool:
 
 def put_report(content: Any, target: str | None, print_content: Callable[[Any], object]) -> None:
     """Write a report with :func:`put_json` and, unless the target is "-", call ``print_content`` with a console."""
-    from shoe.report.terminal import console
+    from shoe.report.text import console
 
     if not put_json(content, target):
         print_content(console())

@@ -54,8 +54,8 @@ def score(
 
     Example: shoe score predictions.json --ground-truth instances_test2015.json --protocol all
     """
-    from shoe.report.score_files import as_json, write_classes, write_wordings
-    from shoe.report.terminal import console, print_report
+    from shoe.report.score import as_json, print_report, write_classes, write_wordings
+    from shoe.report.text import console
     from shoe.scoring.evidence.collect import Evidence
     from shoe.scoring.evidence.facts import wordings
     from shoe.scoring.file_options import ScoringOptions
@@ -102,7 +102,7 @@ def _score_many(
     from shoe.engines import engine_of
     from shoe.engines.base import Shard
     from shoe.report.many_files import print_many, score_many
-    from shoe.report.terminal import console
+    from shoe.report.text import console
 
     if folder is None:
         raise OptionError(

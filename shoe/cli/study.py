@@ -236,7 +236,7 @@ def new(
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.page.study import with_pictures
     from shoe.report.study import print_plan
-    from shoe.report.terminal import console
+    from shoe.report.text import console
     from shoe.similarity import similarity_for
     from shoe.study.plan import new_study
     from shoe.study.sampling import influential
@@ -277,7 +277,7 @@ def bongard(
     """
     from shoe.report.page.study import problem_pictures
     from shoe.report.study import print_problem_plan
-    from shoe.report.terminal import console
+    from shoe.report.text import console
     from shoe.scoring.bongard.problems import read_problems
     from shoe.study.folder import write_problem_files
     from shoe.study.plan import new_problem_study

@@ -1,6 +1,6 @@
 """Columns of the table that compares runs: metrics, their headings, and the cell of a model in a column."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shoe.comparison.significance import LOWER_IS_BETTER
 
@@ -37,8 +37,7 @@ def heading_with_arrow(figure: str) -> str:
     return f"{heading(figure)} ↓" if figure.endswith(LOWER_IS_BETTER) else heading(figure)
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """Column of the comparison table: metric key (figure), protocol (group) and heading."""
 
     figure: str
@@ -51,13 +50,11 @@ class Column:
         return heading_with_arrow(self.figure)
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """Value of a metric for one model, with its rank among all models.
 
     Attributes:
-        value: value of the metric as a fraction; None if there is nothing to measure.
-        rank: rank of the value, 1 for the best; None without a value.
+        value, rank: value of the metric as a fraction, and its rank from 1 (best); None if there is nothing to measure.
         best, second: whether the value is the best, and whether it is the second best after a single best value. Both
             are False if all values are equal.
         above: positions in the list of models, from 1, of the models that are significantly worse.

@@ -13,13 +13,7 @@ from shoe.benchmarks.scoring_options import STRICT_PREFIX
 from shoe.benchmarks.signature import OF_PREDICTIONS
 from shoe.comparison.columns import Cell, Column, heading
 from shoe.comparison.run import Run
-from shoe.comparison.significance import (
-    Statistics,
-    kendall,
-    ranks,
-    statistics,
-    usual_resamples,
-)
+from shoe.comparison.significance import Statistics, kendall, ranks, statistics, usual_resamples
 from shoe.core.arrays import Floats, Indices
 from shoe.core.documents import Count, Document, Fraction, Pair
 from shoe.core.errors import InputError, OptionError, pluralize, quote
@@ -30,31 +24,32 @@ _OF_TRUTH = ("data", "split", "images", "truths", "truth-sha", "class-list-sha",
 
 def signature_differences(a: Run, b: Run) -> list[str]:
     """Return one line per difference between two runs' signatures, except how predictions were read; [] if none."""
-    of_a, of_b = (  # items of a run's signature, and of the signature of each protocol by person
-        dict(run.signature.items)
-        | {
-            f"{each.options.protocol} {name}": value
-            for each in run.by_person
-            for name, value in each.signature.items
-            if name.startswith(ROLE_PREFIX)
-        }
-        for run in (a, b)
-    )
-    names = dict.fromkeys([*of_a, *of_b])
+    of_a, of_b = _signature_items(a), _signature_items(b)
+    names = [*dict.fromkeys([*of_a, *of_b])]
     if a.absent or b.absent:  # options of a part that could not be measured are not in the signature
-        names = dict.fromkeys(name for name in of_a if name in of_b)
-    lines, protocols = [], [_protocols(run) for run in (a, b)]
+        names = [name for name in of_a if name in of_b]
+    lines, protocols = [], (_protocols(a), _protocols(b))
     if protocols[0] != protocols[1]:
-        by = (", ".join(names) or "no strict protocol" for names in protocols)
-        lines.append(f"{a.name} was scored by {next(by)}, {b.name} by {next(by)}")
-    other = protocols[0][:1] != protocols[1][:1]
+        by_a, by_b = (", ".join(of_run) or "no strict protocol" for of_run in protocols)
+        lines.append(f"{a.name} was scored by {by_a}, {b.name} by {by_b}")
+    # Options of exact-label protocols are those of the first protocol.
+    left_out = STRICT_PREFIX if protocols[0][:1] != protocols[1][:1] else ()
     return lines + [
         f"{name} is {of_a.get(name, 'missing')} for {a.name} and {of_b.get(name, 'missing')} for {b.name}"
         for name in names
-        if name not in OF_PREDICTIONS
-        and of_a.get(name) != of_b.get(name)
-        and not (other and name.startswith(STRICT_PREFIX))  # these are options of the first protocol
+        if name not in OF_PREDICTIONS and of_a.get(name) != of_b.get(name) and not name.startswith(left_out)
     ]
+
+
+def _signature_items(run: Run) -> dict[str, str]:
+    """Return the items of the signature of a run, and the options in the signature of each protocol by person."""
+    by_person = ((each.options.protocol, each.signature.items) for each in run.by_person)
+    return dict(run.signature.items) | {
+        f"{protocol} {name}": value
+        for protocol, items in by_person
+        for name, value in items
+        if name.startswith(ROLE_PREFIX)
+    }
 
 
 def _protocols(run: Run) -> list[str]:
@@ -136,25 +131,22 @@ class Comparison:
     def compared(self) -> tuple[str, str] | None:
         """Keys of the strict metric and of the semantic metric that rank the models; None if one of them is absent."""
         strict = next((column.figure for column in self.columns if column.figure.startswith("strict:")), None)
-        semantic = "semantic:map" if any(run.semantic for run in self.runs) else None
-        return None if strict is None or semantic is None else (strict, semantic)
+        return (strict, "semantic:map") if strict and any(run.semantic for run in self.runs) else None
+
+    @property
+    def _compared_values(self) -> list[tuple[float | None, float | None]]:
+        strict, semantic = self.compared or ("", "")
+        return [(figures.get(strict), figures.get(semantic)) for figures in self.figures]
 
     @property
     def gains(self) -> list[float | None]:
         """Semantic mAP minus strict mAP of each model, as a fraction; None if either is missing."""
-        if self.compared is None:
-            return [None] * len(self.runs)
-        strict, semantic = self.compared
-        pairs = [(figures.get(strict), figures.get(semantic)) for figures in self.figures]
-        return [None if a is None or b is None else b - a for a, b in pairs]
+        return [None if a is None or b is None else b - a for a, b in self._compared_values]
 
     @property
     def tau(self) -> float | None:
         """Kendall's tau-b of the rankings by strict and semantic mAP; None for one model, no ranking or only ties."""
-        if self.compared is None:
-            return None
-        columns = [[cell.value for cell in self.cells(figure)] for figure in self.compared]
-        known = [(a, b) for a, b in zip(*columns, strict=True) if a is not None and b is not None]
+        known = [(a, b) for a, b in self._compared_values if a is not None and b is not None]
         return kendall(*zip(*known, strict=True)) if len(known) > 1 else None
 
     @property
@@ -162,18 +154,14 @@ class Comparison:
         """Pairs of models in opposite orders by strict and by semantic mAP; the better model by strict mAP is first."""
         if self.compared is None:
             return []
-        strict, semantic = ([cell.rank or 0 for cell in self.cells(figure)] for figure in self.compared)
-        pairs = combinations([i for i, ranks in enumerate(zip(strict, semantic, strict=True)) if all(ranks)], 2)
-        apart = [(i, j) for i, j in pairs if (strict[i] - strict[j]) * (semantic[i] - semantic[j]) < 0]
-        ordered = ((i, j) if strict[i] < strict[j] else (j, i) for i, j in apart)
-        return [(self.names[i], self.names[j]) for i, j in ordered]
+        strict, semantic = (ranks(figure, [values.get(figure) for values in self.figures]) for figure in self.compared)
+        models = [(a, b, name) for a, b, name in zip(strict, semantic, self.names, strict=True) if a and b]
+        pairs = (sorted(pair) for pair in combinations(models, 2))
+        return [(first[2], second[2]) for first, second in pairs if first[1] > second[1]]
 
     @property
     def raters(self) -> dict[str, list[float | None]]:
-        """SHOE-mAP under the ratings of each single rater, by rater, with one value per model (None if not measured).
-
-        A rater is left out if any run lacks it; runs without values of single raters do not count.
-        """
+        """SHOE-mAP under the ratings of each rater of all runs, with one value per model (None if not measured)."""
         spreads = [run.spread.raters for run in self.runs if run.spread is not None]
         shared = [rater for rater in (spreads[0] if spreads else ()) if all(rater in spread for spread in spreads)]
         return {rater: [run.spread.raters[rater] if run.spread else None for run in self.runs] for rater in shared}
@@ -205,16 +193,11 @@ def compare(
     """Return the comparison of several runs, with confidence intervals and tests.
 
     Args:
-        runs: at least two runs on the same images and ground truth.
+        runs: at least two runs on the same images and ground truth, with different names; else an error is raised.
         resamples: number of bootstrap resamples of the images; 0 for no intervals and tests. By default 1,000, or more
             if needed for significant differences between many models.
-        allow_different: whether signatures may differ. If so, only protocols that all runs share are compared, and
-            tests of two models use the averaging rules (AP, ties, classes in the mean) of the one listed first.
-        engine: executor of the resampling, which does not change results.
-
-    Raises:
-        InputError: if images, ground truths or classes of the runs differ, or if their signatures differ.
-        OptionError: if there are fewer than two runs, or if two runs have the same name.
+        allow_different: whether signatures may differ (by default an InputError). If so, only protocols that all runs
+            share are compared, and tests of two models use the averaging rules of the one listed first.
     """
     check_number_of_models(len(runs))
     names = [run.name for run in runs]
@@ -246,11 +229,7 @@ def compare(
 
 
 def single_run(run: Run, *, resamples: int | None = None, seed: int = 0) -> Comparison:
-    """Return a comparison with only one run, for its confidence intervals; there are no tests.
-
-    ``resamples`` is the number of bootstrap resamples of the images: 0 for no intervals, None for 1,000. ``seed`` is
-    the random seed.
-    """
+    """Return a comparison of only one run, for its intervals; ``resamples`` and ``seed`` as in :func:`compare`."""
     resamples = usual_resamples(1) if resamples is None else resamples
     return Comparison((run,), statistics([run], resamples, seed) if resamples else None, ())
 
@@ -282,12 +261,8 @@ def mean_differences(
 ) -> list[GroupDifference]:
     """Return the mean AP of two models over the classes of each group, by descending gain of the second model.
 
-    Only classes with an AP in both models count; groups without such a class are left out.
-
-    Args:
-        group: (K,) index into ``names`` of each class.
-        truths: (K,) number of ground truths of each class.
-        before, after: (K,) AP of the first and the second model; NaN for classes outside the mean.
+    (K,) ``group`` is the index into ``names`` of each class, ``truths`` its number of ground truths; ``before`` and
+    ``after`` are its AP. Classes without an AP (NaN) of both models, and groups without any other class, do not count.
     """
     both = ~np.isnan(before) & ~np.isnan(after)
     number = np.bincount(group[both], minlength=len(names))
@@ -317,10 +292,7 @@ class ClassDifference(Document, frozen=True):
 
 
 def class_differences(found: Comparison) -> list[ClassDifference]:
-    """Return the differences by class, verb and object, for each metric, then for each pair of models.
-
-    The metrics are those of ``found.compared`` or, if this is None, only the metric in the first column.
-    """
+    """Return the differences by class, verb and object, for each of the compared metrics and each pair of models."""
     classes, truths, differences = found.runs[0].classes, truths_of(found.runs[0]), []
     labels = (classes.labels, np.arange(len(classes)))
     groups = labels, (classes.verbs, classes.verb), (classes.objects, classes.object)
@@ -334,12 +306,11 @@ def class_differences(found: Comparison) -> list[ClassDifference]:
 
 def class_ap(run: Run, figure: str) -> Floats:
     """Return (K,) AP by class for "strict:PROTOCOL:full" or "semantic:map", NaN outside the mean; else all NaN."""
-    entries = {f"strict:{each.options.protocol}:full": each.entries for each in run.strict}
-    if run.semantic is not None:
-        entries["semantic:map"] = run.semantic.entries
-    if figure not in entries:
+    key, _, mean = figure.rpartition(":")
+    names, entries = run.ranked.get(key, (("",), None))
+    if entries is None or mean != names[0] or key.startswith("roles:"):
         return np.full(len(run.classes), np.nan)
-    scores = entries[figure].scores()
+    scores = entries.scores()
     return np.where(scores.in_mean, scores.ap, np.nan)
 
 

@@ -12,8 +12,7 @@ consecutive entries with credit, so that one matrix product gives the ranks unde
 
 Entries of two models can be in one list, to which each image contributes the entries of one model. Because confidences
 of different models are not comparable, the list is sorted by the rank of an entry among all entries of its model, and
-equal ranks are in the order of images. (Ranks within a class would be fitted to the few images of each class, and would
-vary less under swaps than by chance.)
+equal ranks are in the order of images. (Ranks within a class would vary less under swaps than by chance.)
 """
 
 from __future__ import annotations
@@ -36,28 +35,22 @@ from shoe.scoring.entries import AveragingRule, ClassScores, Entries
 # by t, not t - 1. In a mean over classes, this factor does not approach 1 with more classes, because each class has its
 # own t. This is the bootstrap of many small strata, which Rao and Wu (1988) rescale. Here:
 #
-# - t is the number of images that show the class. False positives on other images need no scaling, because they are
-#   drawn from many images. Deviations from the mean over resamples are the sum of two parts: the deviations if only the
-#   t images are drawn and all other images have weight 1, which are scaled, and the rest, which is not scaled.
-# - A resample draws images of the class t* times. t* varies more over resamples than t varies over test sets, and
-#   deviations are large if t* is small. Multiplied by sqrt(t* / (t - 1)), deviations vary like the mean of t new
-#   values, for any t*.
-# - A class with one image has no variance that could be scaled. It borrows the variance of other small classes, as
-#   survey statisticians collapse strata of one unit (Cochran 1977, 5A.12): its deviation in a resample is chosen at
-#   random from the deviations of the classes with 2 to 5 images, each multiplied by the sqrt(t) of its class.
-# - A resample shows fewer classes than the images, and a mean over fewer classes varies more, whereas all test sets
-#   show about the same number of classes. The deviation of the mean is therefore multiplied by the fraction of classes
-#   that the resample shows. Then a class of variance v, which a fraction P of the resamples shows, adds a variance of P
-#   v, and P (1 - P) v because it is present in only some resamples. Deviations are therefore multiplied by sqrt((1 - P
-#   (1 - P)) / P), so that the variance is v.
-# - Other test sets show other rare classes. A class with one image is in 63 % of the resamples, so that its presence
-#   adds 0.63 * 0.37 = 0.23 of its squared deviation from the mean over classes to the variance. In test sets, the
-#   presence of rare classes adds 0.6 to 0.9 of the part of this square that is due to the class, not to the image.
-#   Where this part is one half, the first is 0.6 times the second. Deviations of classes with one image from the mean
-#   are therefore multiplied by sqrt(1.6).
-#
-# Borrowed deviations depend only on the draws and the ground truth. All models borrow the same deviations, so that the
-# difference of equal models has no variance.
+# - t is the number of images that show the class. False positives on other images are not scaled, because they are
+#   drawn from many images. Deviations are the sum of those if only the t images are drawn and all other images have
+#   weight 1, which are scaled, and of the rest.
+# - A resample draws images of the class t* times. Deviations are multiplied by sqrt(t* / (t - 1)), because they are
+#   large if t* is small. Then they vary like the mean of t new values, for any t*.
+# - A class with one image has no variance that could be scaled. Its deviation in a resample is chosen at random from
+#   the deviations of the classes with 2 to 5 images, each multiplied by the sqrt(t) of its class, as survey
+#   statisticians collapse strata of one unit (Cochran 1977, 5A.12). All models borrow the same deviations.
+# - A resample shows fewer classes than a test set, and a mean over fewer classes varies more. The deviation of the mean
+#   is therefore multiplied by the fraction of classes that the resample shows. Then a class of variance v, which a
+#   fraction P of the resamples shows, adds a variance of P v, and P (1 - P) v because it is present in only some
+#   resamples. Deviations are therefore multiplied by sqrt((1 - P (1 - P)) / P), so that the variance is v.
+# - Other test sets show other rare classes. The presence of a class with one image adds 0.63 * 0.37 = 0.23 of its
+#   squared deviation from the mean over classes to the variance of resamples, but 0.6 to 0.9 of the part of this square
+#   that is due to the class, not to the image, to that of test sets. If this part is one half, the first is 0.6 times
+#   the second, so that deviations of classes with one image from the mean are multiplied by sqrt(1.6).
 
 FEW = 5
 """Largest number of images of the classes whose deviations are borrowed."""
@@ -142,25 +135,27 @@ def mean_over_each(values: Floats, mask: Mask) -> Floats:
 Counts = NDArray[np.int32]
 """Type of weights of images, and of weighted counts."""
 BATCH = 250
-"""Resamples per batch: their weights fit in the processor's cache."""
+"""Maximum number of resamples per batch: their weights fit in the processor's cache."""
 _RANDOM_BITS = 40
 _MOST_STRETCHED = 50
 """Largest number of images of a class whose deviations are scaled: above, the effect is below one percent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Positives:
-    """The p entries with credit of one class, sorted by rank, and its groups of tied entries.
+class _RankedList:
+    """Ranked entries of one class: the p entries with credit, sorted by rank, and the groups of tied entries.
 
     A group is a set of tied entries whose order changes average precision; the groups have m members in total, with or
-    without credit. Columns are those of :class:`Ranked`.
+    without credit. A stop is the place of an entry with credit in the ranking, or of its group.
 
     Attributes:
-        column, credit: (p,) column and credit of each entry.
-        stop: (p,) row of ``Ranked.between`` up to which weights are summed for the rank of the entry or its group.
+        column, credit: (p,) column (see :class:`Ranked`) and credit of each entry with credit.
+        stop: (p,) row of ``between`` up to which weights are summed for the rank of the entry or its group.
         open: (p,) whether the entry is in a group.
-        members, group: (m,) column and group index of each group member, in the order of groups.
-        credited: (m,) whether the group member has credit.
+        members, group, credited: (m,) column, group index and whether it has credit, of each group member.
+        between: (stops, columns) sparse counts of entries from the stop before to each stop.
+        inside: for a class with few images: these images, their columns of ``between``, and (stops, 1) sums of all
+            other columns; None for several models.
     """
 
     column: Indices
@@ -170,28 +165,52 @@ class _Positives:
     members: Indices
     group: Indices
     credited: Mask
+    between: Any
+    inside: tuple[Indices, Any, Counts] | None
+
+    @classmethod
+    def from_entries(
+        cls, column: Indices, credit: Floats, group: Indices, columns: int, shown: Indices | None
+    ) -> _RankedList:
+        """Return the list of n sorted entries of a class that the images ``shown`` show (None for several models)."""
+        in_group = group >= 0
+        begins = in_group & np.concatenate([[True], group[1:] != group[:-1]])
+        position = np.flatnonzero(credit > 0)
+        first = np.maximum.accumulate(np.where(begins, np.arange(len(group)), 0))
+        stops, stop = np.unique(np.where(in_group[position], first[position], position), return_inverse=True)
+        next_stop = np.searchsorted(stops, np.arange(len(group)), "right")
+        counted, members, inside = next_stop < len(stops), np.flatnonzero(in_group), None
+        between = _counts(next_stop[counted], column[counted], len(stops), columns)
+        if shown is not None and len(shown) <= _MOST_STRETCHED:
+            part = between[:, shown]
+            inside = shown, part, np.asarray(between.sum(axis=1) - part.sum(axis=1), np.int32)
+        return cls(
+            column=column[position],
+            credit=credit[position],
+            stop=stop,
+            open=in_group[position],
+            members=column[members],
+            group=np.cumsum(begins)[members] - 1,
+            credited=credit[members] > 0,
+            between=between,
+            inside=inside,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
     """Ranked predictions (entries) of one or more models for K classes, prepared for AP under weights of images.
 
-    A column stands for an image of a model: with M images, image i of model j has column j M + i. A stop is the place
-    of an entry with credit in the ranking, or of its group of ties.
+    A column stands for an image of a model: with M images, image i of model j has column j M + i.
 
     Attributes:
-        positives: entries with credit, for each class that has entries with credit.
-        between: for each of these classes, (stops, columns) sparse counts of entries from the stop before to each stop.
-        inside: for each of these classes with few images: these images, their columns of ``between``, and (stops, 1)
-            sums of all other columns; empty for several models.
+        lists: ranked entries of each class that has entries with credit.
         truths, entries: (K, columns) sparse counts of ground truths and of entries.
         counted, rare, unseen: (K,) masks of evaluated classes, rare classes, and classes without a training pair.
         parts: (K,) masks of further groups of classes that have a mean of their own, by name.
     """
 
-    positives: dict[int, _Positives]
-    between: dict[int, Any]
-    inside: dict[int, tuple[Indices, Any, Counts]]
+    lists: dict[int, _RankedList]
     truths: Any
     entries: Any
     counted: Mask
@@ -202,11 +221,8 @@ class Ranked:
 
     @classmethod
     def from_entries(cls, images: int, *models: Entries) -> Ranked:
-        """Return the prepared entries of one model, or of several models merged into one ranking.
-
-        The models must have the same ground truth, and the averaging rule of the first model is used. ``images`` is M.
-        """
-        from scipy.sparse import csr_matrix, hstack
+        """Return the prepared entries of models with the same ground truth on M ``images``, merged into one ranking."""
+        from scipy.sparse import hstack
 
         first = models[0]
         classes, columns = len(first.counted), images * len(models)
@@ -216,26 +232,16 @@ class Ranked:
         order = np.lexsort((joined["image"], place, joined["category"]))
         category, image, credit, place = joined["category"][order], joined["image"][order], credit[order], place[order]
         column = model[order] * images + image
-        open_ = _open_groups(category, place, credit, model[order], first.rule)
-        positives, between = {}, {}
-        ends = np.cumsum(np.bincount(category, minlength=classes))
+        group = _open_groups(category, place, credit, model[order], first.rule)
+        of_truths = _counts(first.truth_category, first.truth_image, classes, images)
+        ends, lists = np.cumsum(np.bincount(category, minlength=classes)), {}
         for k in np.unique(category[credit > 0]).tolist():
             rows = slice(ends[k - 1] if k else 0, ends[k])
-            positives[k], segment = _positives_of(column[rows], credit[rows], open_[rows])
-            counted = segment >= 0
-            shape = int(positives[k].stop.max()) + 1, columns
-            ones = np.ones(int(counted.sum()), np.int32)
-            between[k] = csr_matrix((ones, (segment[counted], column[rows][counted])), shape=shape, dtype=np.int32)
-        of_truths = _counts(first.truth_category, first.truth_image, classes, images)
-        inside: dict[int, tuple[Indices, Any, Counts]] = {}
-        for k in between if len(models) == 1 else ():
-            shown = of_truths[[k]].indices
-            if len(shown) <= _MOST_STRETCHED:
-                part = between[k][:, shown]
-                inside[k] = shown, part, np.asarray(between[k].sum(axis=1) - part.sum(axis=1), np.int32)
+            shown = of_truths[[k]].indices if len(models) == 1 else None
+            lists[k] = _RankedList.from_entries(column[rows], credit[rows], group[rows], columns, shown)
         truths = hstack([of_truths] * len(models), format="csr", dtype=np.int32)
         shared = first.counted, first.rare, first.unseen, first.rule, first.parts
-        return cls(positives, between, inside, truths, _counts(category, column, classes, columns), *shared)
+        return cls(lists, truths, _counts(category, column, classes, columns), *shared)
 
     def by_class(self, weights: Counts, batch: int = 0) -> ByClass:
         """Return the average precision of each class in R resamples, given as (columns, R) weights of images.
@@ -243,60 +249,48 @@ class Ranked:
         The result has means over all, rare and non-rare classes, and over the parts. ``batch``, the number of previous
         batches of BATCH resamples, seeds the random orders of ties.
         """
-        starts = range(0, weights.shape[1], BATCH)
-        parts = [self._scores(np.ascontiguousarray(weights[:, i : i + BATCH]), n) for n, i in enumerate(starts, batch)]
-        ap, in_mean, in_parts, drawn, own = (np.concatenate(each) for each in zip(*parts, strict=True))
-        non_rare = ~(self.rare | self.unseen)
-        means_over = in_mean, *(in_parts & part for part in (self.rare, non_rare, *self.parts.values()))
-        return ByClass(ap, means_over, drawn, self.truths.getnnz(axis=1), own)
-
-    def _scores(self, weights: Counts, batch: int) -> tuple[Floats, Mask, Mask, Indices, Floats]:
-        """Return (R, K) arrays: AP, masks of the classes in the mean and in means over parts, ``drawn`` and ``own``."""
         truths = np.where(self.counted, (self.truths @ weights).T, 0)
         needed = self.rule.skip_without_hit or self.rule.parts_need_entries
         entries = np.where(truths > 0, (self.entries @ weights).T, 0) if needed else np.zeros_like(truths)
         ap, recall, own = np.zeros((3, *truths.shape))
-        for k, positives in self.positives.items():
-            above = self.between[k] @ weights
+        for k, ranked in self.lists.items():
             # A class without a drawn ground truth has no list.
-            weight = np.where(truths[:, k] > 0, weights[positives.column], 0).T
+            weight = np.where(truths[:, k] > 0, weights[ranked.column], 0).T
             total = np.maximum(truths[:, k], 1)
-            recall[:, k] = weight @ positives.credit / total
-            members = weights[positives.members]
-            ap[:, k] = own[:, k] = self._ap(positives, above, weight, total, members, (batch << 16) + k)
-            if k in self.inside:
-                images, inside, outside = self.inside[k]
-                members = np.where(np.isin(positives.members, images)[:, None], members, 1)
-                above = inside @ weights[images] + outside
-                own[:, k] = self._ap(positives, above, weight, total, members, (batch << 16) + k)
+            recall[:, k] = weight @ ranked.credit / total
+            members, stream = weights[ranked.members], (batch << 16) + k
+            ap[:, k] = own[:, k] = self._ap(ranked, ranked.between @ weights, weight, total, members, stream)
+            if ranked.inside is not None:
+                images, inside, outside = ranked.inside
+                members = np.where(np.isin(ranked.members, images)[:, None], members, 1)
+                own[:, k] = self._ap(ranked, inside @ weights[images] + outside, weight, total, members, stream)
         lists = RankedLists(ap, np.zeros(0), recall, entries, 0, False)
         scores = ClassScores.from_lists(lists, truths, self.counted, self.rule, self.unseen)
         drawn = np.where(self.counted, ((self.truths > 0) @ weights).T, 0)
-        return ap, *np.broadcast_arrays(scores.in_mean, scores.in_parts, drawn), own
+        in_mean, in_parts, drawn = np.broadcast_arrays(scores.in_mean, scores.in_parts, drawn)
+        parts = self.rare, ~(self.rare | self.unseen), *self.parts.values()
+        means_over = in_mean, *(in_parts & part for part in parts)
+        return ByClass(ap, means_over, drawn, self.truths.getnnz(axis=1), own)
 
     def _ap(
-        self, positives: _Positives, between: Counts, weight: Counts, truths: Indices, members: Counts, stream: int
+        self, ranked: _RankedList, between: Counts, weight: Counts, truths: Indices, members: Counts, stream: int
     ) -> Floats:
-        """Return the (R,) average precision of a class under R resamples.
+        """Return the (R,) average precision of a class under R resamples; ``stream`` seeds the orders of ties.
 
-        Args:
-            between: (stops, R) total weight of the entries between one stop and the next.
-            weight: (R, p) weight of each entry with credit.
-            truths: (R,) number of drawn ground truths of the class.
-            members: (m, R) weight of each group member.
-            stream: stream of random numbers for the orders of ties.
+        Weights are (stops, R) ``between`` stops, (R, p) of entries with credit, and (m, R) of group ``members``.
+        ``truths`` is the (R,) number of drawn ground truths of the class.
         """
-        above, members = np.cumsum(between, axis=0, dtype=np.int32)[positives.stop].T, members.T
-        how, is_open = (truths, self.rule.ap, self.rule.epsilon), positives.open
-        once, full = weight.max(initial=0) <= 1, (positives.credit == 1).all()
+        above, members = np.cumsum(between, axis=0, dtype=np.int32)[ranked.stop].T, members.T
+        how, is_open = (truths, self.rule.ap, self.rule.epsilon), ranked.open
+        once, full = weight.max(initial=0) <= 1, (ranked.credit == 1).all()
         if not is_open.any() and (once or (self.rule.ap is not Interpolation.TRAPEZOID and full)):
             # Copies of an entry with full credit only raise precision, so the last copy counts. An entry without weight
             # has the recall of the entry before and no better precision, which changes nothing.
-            return average_precision(np.maximum(above + weight, 1).astype(np.float64), weight * positives.credit, *how)
+            return average_precision(np.maximum(above + weight, 1).astype(np.float64), weight * ranked.credit, *how)
         cell = np.repeat(np.arange(weight.size), weight.reshape(-1))
         row, which = np.divmod(cell, weight.shape[1])
         base, copy = above.reshape(-1)[cell], index_in_group(weight.reshape(-1))
-        credit, column = positives.credit[which], index_in_group(weight.sum(axis=1))
+        credit, column = ranked.credit[which], index_in_group(weight.sum(axis=1))
 
         def value(offset: Indices) -> Floats:
             ranks = np.full((len(weight), int(column.max(initial=-1)) + 1), np.inf)
@@ -310,7 +304,7 @@ class Ranked:
         if not is_open.any():
             return value(copy)
         values = []
-        for positions in _positions(positives, members, stream):
+        for positions in _positions(ranked, members, stream):
             offset = copy.copy()
             offset[is_open[which]] = positions
             values.append(value(offset))
@@ -344,39 +338,18 @@ def _open_groups(
     return np.where((mixed & tied)[group], group, -1)
 
 
-def _positives_of(column: Indices, credit: Floats, group: Indices) -> tuple[_Positives, Indices]:
-    """Return the entries with credit among n sorted entries of a class, and the (n,) next stop after each, or -1."""
-    in_group = group >= 0
-    begins = in_group & np.concatenate([[True], group[1:] != group[:-1]])
-    position = np.flatnonzero(credit > 0)
-    first = np.maximum.accumulate(np.where(begins, np.arange(len(group)), 0))
-    stops, stop = np.unique(np.where(in_group[position], first[position], position), return_inverse=True)
-    segment = np.searchsorted(stops, np.arange(len(group)), "right")
-    members = np.flatnonzero(in_group)
-    positives = _Positives(
-        column=column[position],
-        credit=credit[position],
-        stop=stop,
-        open=in_group[position],
-        members=column[members],
-        group=np.cumsum(begins)[members] - 1,
-        credited=credit[members] > 0,
-    )
-    return positives, np.where(segment < len(stops), segment, -1)
-
-
-def _positions(positives: _Positives, weight: Counts, stream: int) -> tuple[Indices, Indices]:
+def _positions(ranked: _RankedList, weight: Counts, stream: int) -> tuple[Indices, Indices]:
     """Return the position of each drawn member with credit in a random order of its group, and in the reverse order."""
-    groups = int(positives.group.max()) + 1
+    groups = int(ranked.group.max()) + 1
     cell = np.repeat(np.arange(weight.size), weight.reshape(-1))
     row, member = np.divmod(cell, weight.shape[1])
-    number = row * groups + positives.group[member]
+    number = row * groups + ranked.group[member]
     drawn = random_numbers(stream, (len(cell),)) >> np.uint64(64 - _RANDOM_BITS)
     order = np.argsort((number.astype(np.uint64) << np.uint64(_RANDOM_BITS)) | drawn)
     size = np.bincount(number, minlength=len(weight) * groups)
     position = np.empty(len(cell), np.int64)
     position[order] = index_in_group(size)
-    credited = positives.credited[member]
+    credited = ranked.credited[member]
     return position[credited], (size[number] - 1 - position)[credited]
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import SEEN, UNSEEN
-from shoe.comparison.ranked import ByClass, Counts, Ranked, mean_over_each
-from shoe.comparison.run import HARMONIC_MEAN, PART, PARTS, SEMANTIC, RoleRun, Run, SemanticRun, StrictRun
+from shoe.comparison.ranked import BATCH, ByClass, Counts, Ranked, mean_over_each
+from shoe.comparison.run import HARMONIC_MEAN, PART, SEMANTIC, Run
 from shoe.comparison.tau import TauLevels, Versions
 from shoe.core.arrays import Floats, Mask, numbers_at, random_numbers
 from shoe.core.statistics import ROUNDING
@@ -57,8 +57,7 @@ class Counted:
     Attributes:
         versions: matches of each image at different thresholds tau (:mod:`shoe.comparison.tau`).
         own: (columns,) whether each version has the matches at the threshold of the run.
-        true: (K, columns) sparse sums of the similarities of matches.
-        false: (K, columns) sparse sums of 1 - similarity of matches, plus the number of false positives.
+        true, false: (K, columns) sparse sums of the similarities of matches; of 1 - similarity and false positives.
         found, truths: (K, columns) sparse numbers of matched ground truths, and of all ground truths.
         unmatched, apart, predictions: (1, columns) sparse numbers of predictions without a match, of predictions whose
             boxes overlap no ground truth, and of all predictions.
@@ -87,19 +86,14 @@ class Counted:
 
         known = tuple(each for each in tau if each is not None)
         versions = Versions(known if len(known) == len(models) else (), images)  # a model may lack other thresholds
-        own = [versions.own(model) for model in range(len(models))]
-        parts = [_sums(len(own[i]), versions.entries(i, each)) for i, each in enumerate(models)]
+        numbers = [images + len(each.image) for each in versions.levels] or [images] * len(models)
+        own = np.concatenate([np.arange(number) < images for number in numbers])
+        parts = [_sums(number, versions.entries(i, models[i])) for i, number in enumerate(numbers)]
         joined = {name: hstack([part[name] for part in parts], format="csr") for name in parts[0]}
-        return cls(versions, np.concatenate(own), **joined, counted=models[0].counted, rule=models[0].rule)
+        return cls(versions, own, **joined, counted=models[0].counted, rule=models[0].rule)
 
-    def under(self, weights: Counts) -> tuple[ByClass, Floats, Floats]:
-        """Return the F1 of each class, the miss rates and their relative standard errors, under weights of the images.
-
-        The weights are (M, R), or (n M, R) for n models in sequence. Miss rates and errors are (R, 3): ground truths
-        without a match, predictions without a match, predictions without overlap; NaN if there is nothing to measure.
-        Errors are relative to the standard error if all weights are 1.
-        """
-        weights = self.versions.weights(weights)
+    def f1(self, weights: Counts) -> ByClass:
+        """Return the F1 of each class under (columns, R) weights of versions."""
         shown = self.truths > 0
         inside = self.false.multiply(shown).tocsr()
         outside = (self.false - inside) @ self.own
@@ -110,14 +104,15 @@ class Counted:
         truths, drawn = (np.where(self.counted, each, 0) for each in (truths, (shown @ weights).T))
         f1, in_mean = self.rule.f1(true, false, found, truths, self.counted)
         own, _ = self.rule.f1(true, false_inside + outside, found, truths, self.counted)
+        return ByClass(f1, (in_mean,), drawn, shown @ self.own.astype(np.int64), own)
+
+    def miss_rates(self, weights: Counts) -> tuple[Floats, Floats]:
+        """Return the (R, 3) ``rates`` and ``errors`` of :class:`Measured` under (columns, R) weights of versions."""
         all_truths, all_found = (self.counted @ matrix for matrix in (self.truths, self.found))
-        unmatched, apart, predictions = (
-            matrix.toarray()[0] for matrix in (self.unmatched, self.apart, self.predictions)
-        )
+        unmatched, apart, predictions = (each.toarray()[0] for each in (self.unmatched, self.apart, self.predictions))
         shares = (all_truths - all_found, all_truths), (unmatched, predictions), (apart, predictions)
         rates, errors = zip(*(_rate_and_error(*share, weights, self.own) for share in shares), strict=True)
-        by_class = ByClass(f1, (in_mean,), drawn, shown @ self.own.astype(np.int64), own)
-        return by_class, np.stack(rates, axis=1), np.stack(errors, axis=1)
+        return np.stack(rates, axis=1), np.stack(errors, axis=1)
 
 
 def _sums(images: int, matching: F1Entries) -> dict[str, Any]:
@@ -147,8 +142,7 @@ def _sums(images: int, matching: F1Entries) -> dict[str, Any]:
 def _rate_and_error(part: Floats, whole: Floats, weights: Counts, own: Mask) -> tuple[Floats, Floats]:
     """Return the (R,) ratio of the weighted sums of (columns,) ``part`` and ``whole``, and its relative standard error.
 
-    The error is that of a ratio of sums over images (Cochran 1977, 6.4), divided by the same error under the weights
-    ``own``; 1 if either error is 0.
+    The error of a ratio of sums over images (Cochran 1977, 6.4) is divided by that under the weights ``own``; else 1.
     """
     sums = np.stack([part, whole, part**2, part * whole, whole**2]) @ np.column_stack([weights, own]).astype(np.float64)
     rate = np.where(sums[1] > 0, sums[0] / np.maximum(sums[1], 1), np.nan)
@@ -166,33 +160,25 @@ class Measured:
     """Values per class and miss rates under R resamples; metrics are the means of the values over classes.
 
     Attributes:
-        lists: by prefix of the metric keys, such as "strict:qpic": a tuple (names of the means over classes, average
-            precision of the classes). Means with the name "" are not reported.
-        f1, best: F1 of the classes at the threshold of the option tau and at the best threshold of the run; None
-            without SHOE metrics.
-        rates: (R, 3) fractions of ground truths and of predictions without a match, and of predictions without overlap.
-        errors: (R, 3) standard errors of these rates, relative to the standard errors without resampling.
+        lists: tuples (prefix of the metric keys, such as "strict:qpic"; names of the means over classes; values of the
+            classes). Means with the name "" are not metrics.
+        rates: (R, 3) fractions of ground truths and of predictions without a match, and of predictions without overlap;
+            (R, 0) without SHOE metrics.
+        errors: (R, 3) standard errors of these rates, relative to the standard errors without resampling; or (R, 0).
     """
 
-    lists: dict[str, tuple[tuple[str, ...], ByClass]]
-    f1: ByClass | None
-    best: ByClass | None
+    lists: list[tuple[str, tuple[str, ...], ByClass]]
     rates: Floats
     errors: Floats
 
     @classmethod
     def joined(cls, parts: Sequence[Measured]) -> Measured:
         """Concatenate the values of the same models under consecutive batches of resamples."""
-        lists = {
-            key: (names, ByClass.joined([part.lists[key][1] for part in parts]))
-            for key, (names, _) in parts[0].lists.items()
-        }
-        f1, best = (
-            ByClass.joined(known) if (known := [each for each in of_parts if each is not None]) else None
-            for of_parts in ([part.f1 for part in parts], [part.best for part in parts])
-        )
-        rates, errors = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rates", "errors"))
-        return cls(lists, f1, best, rates, errors)
+        lists = [
+            (key, names, ByClass.joined([part.lists[number][2] for part in parts]))
+            for number, (key, names, _) in enumerate(parts[0].lists)
+        ]
+        return cls(lists, *(np.concatenate([getattr(part, name) for part in parts]) for name in ("rates", "errors")))
 
     def resampled(self) -> Resampled:
         """Return the (R,) values of every metric by its key, with the spread that is expected over new test images.
@@ -207,64 +193,57 @@ class Measured:
 
     def figures(self, means: Callable[[ByClass], Floats] = ByClass.means) -> Resampled:
         """Return the (R,) values of every metric by its key; ``means`` is a function that computes class means."""
-        metrics: Resampled = {}
-        for key, (names, by_class) in self.lists.items():
+        metrics = {f"semantic:{name}": rate for name, rate in zip(SEMANTIC[3:], self.rates.T, strict=False)}
+        for key, names, by_class in self.lists:
             named = {name: value for name, value in zip(names, means(by_class).T, strict=True) if name}
             seen, unseen = (named.get(PART.format(part)) for part in (SEEN, UNSEEN))
             if seen is not None and unseen is not None:
                 named[HARMONIC_MEAN] = 2 * seen * unseen / np.where(seen + unseen > 0, seen + unseen, 1)
             metrics |= {f"{key}:{name}": value for name, value in named.items()}
-        if self.f1 is not None and self.best is not None:
-            rest = means(self.f1)[:, 0], means(self.best)[:, 0], *self.rates.T
-            metrics |= {f"semantic:{name}": value for name, value in zip(SEMANTIC[1:], rest, strict=True)}
         return metrics
 
 
 class Resampler:
-    """Prepared data of several runs, which computes their metrics for any weights of the images.
-
-    The runs have the same ground truth and protocols.
-    """
+    """Prepared data of runs with the same ground truth and protocols, for metrics under any weights of the images."""
 
     def __init__(self, *runs: Run) -> None:
-        images = len(runs[0].images)
-        self._lists: dict[str, tuple[tuple[str, ...], Ranked]] = {}
-        for same in zip(*(run.strict for run in runs), strict=True):
-            self._add(f"strict:{same[0].options.protocol}", PARTS, images, same)
-        for own in zip(*(run.by_person for run in runs), strict=True):
-            self._add(f"roles:{own[0].options.protocol}", (PARTS[0], "", ""), images, own)
+        images, ranked = len(runs[0].images), [run.ranked for run in runs]
+        self._lists: list[tuple[str, tuple[str, ...], Ranked]] = []
+        for key, (names, entries) in ranked[0].items():
+            if all(key in each for each in ranked):
+                parts = [PART.format(part) for part in entries.parts]
+                prepared = Ranked.from_entries(images, *(each[key][1] for each in ranked))
+                self._lists.append((key, (*names, *parts), prepared))
+        self._counted: dict[str, Counted] = {}
         semantic = [run.semantic for run in runs if run.semantic is not None]
-        self._counted: tuple[Counted, Counted] | None = None
         if len(semantic) == len(runs):
-            self._add("semantic", (SEMANTIC[0], "", ""), images, semantic)
             tau = [each.tau for each in semantic]
-            f1, best = [each.f1 for each in semantic], [each.best for each in semantic]
-            self._counted = Counted.from_entries(images, *f1, tau=tau), Counted.from_entries(images, *best)
-
-    def _add(
-        self, key: str, names: tuple[str, ...], images: int, same: Sequence[StrictRun | RoleRun | SemanticRun]
-    ) -> None:
-        ranked = Ranked.from_entries(images, *(each.entries for each in same))
-        self._lists[key] = (*names, *map(PART.format, ranked.parts)), ranked
+            self._counted["mf1"] = Counted.from_entries(images, *(each.f1 for each in semantic), tau=tau)
+            self._counted["mf1_best_tau"] = Counted.from_entries(images, *(each.best for each in semantic))
 
     def under(self, weights: Counts, batch: int = 0) -> Measured:
         """Return the metrics in R resamples, given as weights of M images: (M, R), or (n M, R) for n runs in sequence.
 
         ``batch``, the number of previous batches of BATCH resamples, seeds the random orders of ties.
         """
-        lists = {key: (names, ranked.by_class(weights, batch)) for key, (names, ranked) in self._lists.items()}
-        if self._counted is None:
-            none = np.empty((weights.shape[1], 0))
-            return Measured(lists, None, None, none, none)
-        (f1, rates, errors), (best, *_) = (counted.under(weights) for counted in self._counted)
-        return Measured(lists, f1, best, rates, errors)
+        if weights.shape[1] > BATCH:
+            batches = enumerate(range(0, weights.shape[1], BATCH), batch)
+            parts = [self.under(np.ascontiguousarray(weights[:, i : i + BATCH]), number) for number, i in batches]
+            return Measured.joined(parts)
+        lists = [(key, names, ranked.by_class(weights, batch)) for key, names, ranked in self._lists]
+        rates = errors = np.empty((weights.shape[1], 0))
+        for name, counted in self._counted.items():
+            of_versions = counted.versions.weights(weights)
+            lists.append(("semantic", (name,), counted.f1(of_versions)))
+            if name == "mf1":
+                rates, errors = counted.miss_rates(of_versions)
+        return Measured(lists, rates, errors)
 
 
 def differences_when_swapped(both: Resampler, unswapped: Counts, batch: int = 0) -> Resampled:
     """Return the (R,) differences of every metric, first minus second model, after swaps of their predictions.
 
-    ``unswapped`` is (M, R): 0 if the models swap their predictions for an image in a resample, else 1. ``batch`` is
-    the number of previous batches of BATCH resamples.
+    ``unswapped`` is (M, R), as from :func:`random_swaps`; ``batch`` is the number of previous batches.
     """
     swapped = 1 - unswapped
     orders = (unswapped, swapped), (swapped, unswapped)

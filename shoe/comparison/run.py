@@ -152,6 +152,16 @@ class Run:
         )
 
     @property
+    def ranked(self) -> dict[str, tuple[tuple[str, str, str], Entries]]:
+        """Names of the means over all, rare and non-rare classes, and ranked entries, by prefix of the metric keys.
+
+        A prefix is such as "strict:qpic". Means with the name "" are not metrics.
+        """
+        ranked = {f"strict:{each.options.protocol}": (PARTS, each.entries) for each in self.strict}
+        ranked |= {f"roles:{each.options.protocol}": ((PARTS[0], "", ""), each.entries) for each in self.by_person}
+        return ranked | ({"semantic": ((SEMANTIC[0], "", ""), self.semantic.entries)} if self.semantic else {})
+
+    @property
     def parts(self) -> dict[str, Entries | F1Entries]:
         """Entries and matches of the exact-label protocols and of SHOE, by name, such as "strict:PROTOCOL"."""
         parts: dict[str, Entries | F1Entries] = {f"strict:{r.options.protocol}": r.entries for r in self.strict}
@@ -174,10 +184,7 @@ class Run:
     def other_truth(
         self, images: Sequence[str], classes: HoiClasses, truth: tuple[NDArray[np.integer], NDArray[np.integer]] | None
     ) -> str | None:
-        """Return the first part that differs from the run, "images", "classes" or "truths"; None if all are equal.
-
-        ``truth`` is the (t,) class and (t,) image of each triplet. Truths are not compared if one of the two is None.
-        """
+        """Return what differs: "images", "classes" or "truths", the (t,) classes and images of triplets; else None."""
         if tuple(images) != self.images:
             return "images"
         if classes.table != self.classes.table:
@@ -195,13 +202,9 @@ class Run:
         - Protocols by person: ``roles:PROTOCOL:full``; if one entry is left out: ``roles:PROTOCOL:part-without-NAME``.
         """
         found: dict[str, float | None] = {}
-        ranked = [(f"strict:{each.options.protocol}", [*PARTS], each.entries) for each in self.strict]
-        ranked += [(f"roles:{each.options.protocol}", [PARTS[0]], each.entries) for each in self.by_person]
-        ranked += [("semantic", [SEMANTIC[0]], self.semantic.entries)] if self.semantic else []
-        for key, names, entries in ranked:
+        for key, (names, entries) in self.ranked.items():
             scores = entries.scores()
-            means = scores.means(entries.rare, entries.unseen)
-            values: dict[str, float | None] = dict(zip(names, means, strict=False))
+            values: dict[str, float | None] = dict(zip(names, scores.means(entries.rare, entries.unseen), strict=True))
             if self.semantic is not None and key == "semantic":
                 others = asdict(self.semantic.f1.figures()) | {"mf1_best_tau": self.semantic.best.figures().mf1}
                 values |= {name: others[name] for name in SEMANTIC[1:]}
@@ -209,7 +212,7 @@ class Run:
             values |= {PART.format(part): mean.map for part, mean in parts.items()}
             if {SEEN, UNSEEN} <= parts.keys():
                 values[HARMONIC_MEAN] = harmonic_mean(parts)
-            found |= {f"{key}:{name}": value for name, value in values.items()}
+            found |= {f"{key}:{name}": value for name, value in values.items() if name}
         return found
 
 

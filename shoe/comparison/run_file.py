@@ -9,7 +9,7 @@ from dataclasses import replace
 from io import BytesIO
 from math import isfinite
 from pathlib import Path
-from typing import IO, Annotated, Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -23,6 +23,7 @@ from shoe.benchmarks.signature import Signature
 from shoe.comparison.run import OF_RUN, RoleRun, Run, SemanticRun, StrictRun
 from shoe.comparison.tau import LEVELS, TauLevels
 from shoe.core.arrays import distinct
+from shoe.core.documents import Count
 from shoe.core.errors import InputError, OptionError, ShoeError, quote
 from shoe.core.io.files import RUN_HEAD, atomic_write, is_stream, read_bytes
 from shoe.scoring.entries import AveragingRule, Entries
@@ -42,12 +43,8 @@ _OF_ANY, _RATIO = 200_000_000, 32
 
 
 @contextmanager
-def open_archive(path: str | Path, head: str) -> Iterator[zipfile.ZipFile]:
-    """Yield the archive of a run; raise InputError unless it starts like a zip file and has the member ``head``.
-
-    Raise BadZipFile for a damaged archive, and ValueError for bytes before or after it, for members that are encrypted
-    or neither stored nor deflated, and if the compressed sizes of all members add up to more than the file's size.
-    """
+def _open_archive(path: str | Path) -> Iterator[zipfile.ZipFile]:
+    """Yield the archive of a run; raise InputError for another file, and ValueError for an unsafe archive."""
     with _stream(path) as stream:
         if stream.read(len(_START)) != _START:
             raise InputError(path, found="a file that is not a run", expected=A_RUN)
@@ -55,7 +52,7 @@ def open_archive(path: str | Path, head: str) -> Iterator[zipfile.ZipFile]:
         end = stream.read(len(_END))
         with zipfile.ZipFile(stream) as archive:
             members = archive.infolist()
-            if head not in archive.namelist():
+            if RUN_HEAD not in archive.namelist():
                 raise InputError(path, found="an archive that is not a run", expected=A_RUN)
             if end != _END or archive.comment or min(member.header_offset for member in members):
                 raise ValueError("bytes before or after the archive")
@@ -68,7 +65,7 @@ def open_archive(path: str | Path, head: str) -> Iterator[zipfile.ZipFile]:
             yield archive
 
 
-def read_member(archive: zipfile.ZipFile, name: str, length: int) -> bytes:
+def _read_member(archive: zipfile.ZipFile, name: str, length: int) -> bytes:
     """Return the content of an archive member; raise ValueError without unpacking if its length is not ``length``."""
     if archive.getinfo(name).file_size != length:
         raise ValueError(f"{name} has a length different from the length in the header")
@@ -87,20 +84,17 @@ def _stream(path: str | Path) -> IO[bytes]:
 
 _WHOLE = ("u1", "u2", "u4", "i1", "i2", "i4", "i8")
 _MOST_CODES = 1 << 16
-ColumnIndex = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class StoredColumn(msgspec.Struct):
-    """Format of a column in a file: the column has numbers, or codes, which are indices into a table of numbers.
+    """Format of a column in a file: numbers of the NumPy type ``type``, or codes, which are indices into a table.
 
-    Attributes:
-        type: NumPy name of the type of the numbers or codes.
-        table: number of 64-bit values in the table, stored before the codes; None without a table.
+    ``table`` is the number of 64-bit values in the table, stored before the codes; None without a table.
     """
 
     type: str
-    length: ColumnIndex
-    table: ColumnIndex | None = None
+    length: Count
+    table: Count | None = None
 
     @property
     def size(self) -> int:
@@ -121,18 +115,17 @@ class ColumnWriter:
     def add(self, column: NDArray[Any]) -> int:
         """Add a column, unless an equal column exists, and return the index of the column in ``columns``."""
         if column.dtype.kind != "f":
-            return self._store(smallest_integers(column), None)
+            return self._store(smallest_integers(column))
         bits = column.view(np.int64)  # 0.0 and -0.0 are different values
         values = distinct(bits)
         if len(values) <= min(_MOST_CODES, len(column) // 2):
-            return self._store(
-                smallest_integers(np.searchsorted(values, bits)), len(values), values.astype("<i8").tobytes()
-            )
+            codes = smallest_integers(np.searchsorted(values, bits))
+            return self._store(codes, len(values), values.astype("<i8").tobytes())
         with np.errstate(over="ignore"):
             narrow = column.astype(np.float32)
-        return self._store(narrow if np.array_equal(narrow, column) else column, None)
+        return self._store(narrow if np.array_equal(narrow, column) else column)
 
-    def _store(self, column: NDArray[Any], table: int | None, before: bytes = b"") -> int:
+    def _store(self, column: NDArray[Any], table: int | None = None, before: bytes = b"") -> int:
         column = column.astype(column.dtype.newbyteorder("<"))
         content = before + column.tobytes()
         stored = StoredColumn(column.dtype.str.lstrip("<|"), len(column), table)
@@ -161,7 +154,7 @@ def read_column(stored: StoredColumn, content: bytes) -> NDArray[Any]:
     return column.astype(np.int64 if is_wide else np.int32)
 
 
-def check_range(column: NDArray[Any], low: float, high: float) -> NDArray[Any]:
+def _check_range(column: NDArray[Any], low: float, high: float) -> NDArray[Any]:
     """Return the given column; raise ValueError unless all its numbers are at least ``low`` and below ``high``."""
     if len(column) and not (column.min() >= low and column.max() < high):
         raise ValueError(f"a number outside the range from {low:g} to {high:g}")
@@ -182,42 +175,26 @@ _LONGEST = 500
 _FACTS = ("shoe", "data", "split", "images", "truths", "truth-sha", "class-list", "class-list-sha", *OF_RUN)
 
 
-def check_plain(noun: str, texts: Iterable[str]) -> None:
+def _check_plain(noun: str, texts: Iterable[str]) -> None:
     """Raise ValueError if a text is not printable or too long; ``noun`` names the kind of text in the message."""
     for text in texts:
         if not text.isprintable() or len(text) > _LONGEST:
             raise ValueError(f"invalid {noun} {quote(text)}: must be plain text of at most {_LONGEST} characters")
 
 
-def check_signature(text: str, facts: Mapping[str, str], *options: Mapping[str, str], strict: bool = False) -> None:
-    """Raise ValueError if a signature does not match the metadata and the options of a run.
-
-    ``options`` are the options of the protocols, in the order of the signature. ``strict`` is whether the signature is
-    that of one exact-label protocol, and therefore contains no similarity map.
-    """
-    left_out = (*OF_RUN, *(SEMANTIC_FACTS if strict else ()))
-    items = {name: value for name, value in facts.items() if name not in left_out}
-    for each in options:
-        items |= each
-    if text != str(Signature(tuple(items.items()))):
-        raise ValueError("a signature that differs from its metadata and options")
-
-
-def check_run(run: Run) -> None:
+def _check_run(run: Run) -> None:
     """Raise ValueError if the content of a run is invalid or inconsistent."""
     if not run.all_parts:
         raise ValueError("no protocol in the run")
-    protocols = [each.options.protocol for each in run.strict]
-    protocols += [each.options.protocol for each in run.by_person]
-    check_plain("protocol", protocols + ([run.semantic.options.protocol] if run.semantic else []))
+    protocols = [each.options.protocol for each in run.strict] + [each.options.protocol for each in run.by_person]
+    _check_plain("protocol", protocols + ([run.semantic.options.protocol] if run.semantic else []))
     if len(set(protocols)) < len(protocols) or any(":" in name for name in protocols):
         raise ValueError("a protocol that occurs twice or has a colon in its name")
     if len(set(run.images)) < len(run.images):
         raise ValueError("an image that occurs twice")
-    counts = {"images": len(run.images), "class-list": len(run.classes)}
-    counts |= {} if run.truth is None else {"truths": len(run.truth[0])}
-    for name, number in counts.items():
-        if run.facts[name] != str(number):
+    truths = None if run.truth is None else len(run.truth[0])
+    for name, number in {"images": len(run.images), "class-list": len(run.classes), "truths": truths}.items():
+        if number is not None and run.facts[name] != str(number):
             raise ValueError(f"{quote(run.facts[name])} {name} in the metadata, but {number} in the data")
     if not run.facts["predictions"].isdecimal():
         raise ValueError(f"{quote(run.facts['predictions'])} as number of predictions in the metadata")
@@ -231,14 +208,14 @@ def check_run(run: Run) -> None:
     for part in run.parts.values():
         if run.truth and not all(map(np.array_equal, run.truth, (part.truth_category, part.truth_image))):
             raise ValueError("ground truths that differ between the protocols")
-    check_plain("name", [run.name])
+    _check_plain("name", [run.name])
     for each in run.by_person:
-        check_plain("action", [*each.names, each.left_out])
+        _check_plain("action", [*each.names, each.left_out])
     if run.class_split is not None:
-        check_plain("class split", [*run.class_split.parts, run.class_split.source, run.class_split.about])
-    check_plain("reason", [*(run.absent or {}), *(run.absent or {}).values()])
+        _check_plain("class split", [*run.class_split.parts, run.class_split.source, run.class_split.about])
+    _check_plain("reason", [*(run.absent or {}), *(run.absent or {}).values()])
     if run.spread is not None:
-        check_plain("rater", run.spread.raters)
+        _check_plain("rater", run.spread.raters)
         if len(run.spread.raters) < 2 or not all(0 <= value <= 1 for value in run.spread.raters.values()):
             raise ValueError("fewer than two raters, or a SHOE-mAP by rater outside the range 0 to 1")
     if run.interval is not None:
@@ -249,7 +226,6 @@ def check_run(run: Run) -> None:
 
 SUFFIX = ".shoe"
 _VERSION = 2
-_HEAD = RUN_HEAD
 _COLUMN = "columns/{}"
 _ENTRIES = ("category", "image", "score", "credit", "truth_category", "truth_image")
 _F1_FLAG = "unmatched_overlaps"
@@ -258,7 +234,7 @@ _VERSIONS = ("image", "first", "stop")
 _FRACTIONS = ("credit", "sigma", "fraction")
 _HIGHEST = {"first": LEVELS, "stop": LEVELS + 1, "kept": 1 << 31, "total": 1 << 31, _F1_FLAG: 2}
 _MOST_CLASSES = 15_000
-_Columns = dict[str, ColumnIndex]
+_Columns = dict[str, Count]
 
 
 class _Version(msgspec.Struct):
@@ -315,8 +291,8 @@ def write_run(run: Run, path: str | Path) -> None:
     """Write a run to a file, atomically. Equal runs give equal bytes. Raises InputError if writing fails."""
     writer = ColumnWriter()
 
-    def put(entries: Entries | F1Entries, names: tuple[str, ...]) -> dict[str, int]:
-        return {name: writer.add(getattr(entries, name)) for name in names}
+    def put(table: Entries | F1Entries | TauLevels, names: tuple[str, ...]) -> dict[str, int]:
+        return {name: writer.add(getattr(table, name)) for name in names}
 
     def stored(each: StrictRun | RoleRun) -> tuple[str, dict[str, str], dict[str, int]]:
         return str(each.signature), settings(each.options), put(each.entries, _ENTRIES)
@@ -327,7 +303,7 @@ def write_run(run: Run, path: str | Path) -> None:
         matchings = (put(each, _F1) for each in (own.f1, own.best, own.above_delta))
         semantic = _Semantic(settings(own.options), put(own.entries, _ENTRIES), *matchings)
         if (tau := own.tau) is not None:
-            semantic.tau = {name: writer.add(getattr(tau, name)) for name in ("fraction", "total", *_VERSIONS)}
+            semantic.tau = put(tau, ("fraction", "total", *_VERSIONS))
             semantic.tau["kept"] = writer.add(np.diff(tau.kept, axis=0, prepend=0).ravel())
             semantic.tau_f1 = put(tau.f1, _F1[:-2])
     if (parted := run.class_split) is not None:
@@ -350,7 +326,7 @@ def write_run(run: Run, path: str | Path) -> None:
         class_split=split,
         by_person=[_ByPerson(*stored(each), list(each.names), each.left_out) for each in run.by_person],
     )
-    contents = {_HEAD: msgspec.json.encode(head)}
+    contents = {RUN_HEAD: msgspec.json.encode(head)}
     contents |= {_COLUMN.format(number): content for number, content in enumerate(writer.contents)}
     with atomic_write(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in contents.items():
@@ -359,22 +335,19 @@ def write_run(run: Run, path: str | Path) -> None:
 
 def is_run(path: str | Path) -> bool:
     """Return whether the name of a file ends in .shoe, or the file is an archive with the header of a run."""
-    if str(path).endswith(SUFFIX):
-        return True
-    if is_stream(path) or not zipfile.is_zipfile(path):
-        return False
-    with suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(path) as archive:
-        return _HEAD in archive.namelist()
-    return False
+    if not str(path).endswith(SUFFIX) and not is_stream(path):
+        with suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(path) as archive:
+            return RUN_HEAD in archive.namelist()
+    return str(path).endswith(SUFFIX)
 
 
 def read_run(path: str | Path) -> Run:
     """Read a run from a file; raise InputError if the file is not a run, is damaged, or has another version."""
     try:
-        with open_archive(path, _HEAD) as archive:
-            if (length := archive.getinfo(_HEAD).file_size) > _LARGEST_HEAD:
+        with _open_archive(path) as archive:
+            if (length := archive.getinfo(RUN_HEAD).file_size) > _LARGEST_HEAD:
                 raise ValueError(f"a header of {length:,} bytes, which is too large")
-            data = read_member(archive, _HEAD, length)
+            data = _read_member(archive, RUN_HEAD, length)
             version = msgspec.json.decode(data, type=_Version).shoe_run
             if type(version) is not int or version != _VERSION:
                 found_version, hint = quote(version), "score the predictions again with `shoe score --save`"
@@ -385,14 +358,14 @@ def read_run(path: str | Path) -> Run:
                 size, most = f"{total / 1e6:,.0f} MB", f"{limit / 1e6:,.0f}"
                 raise ValueError(f"columns of {size}, expected at most {most} in a file of its size")
             names = [_COLUMN.format(number) for number in range(len(head.columns))]
-            if sorted(archive.namelist()) != sorted([_HEAD, *names]):
+            if sorted(archive.namelist()) != sorted([RUN_HEAD, *names]):
                 raise ValueError("archive members that differ from the list in the header")
             columns = [
-                read_column(stored, read_member(archive, name, stored.size))
+                read_column(stored, _read_member(archive, name, stored.size))
                 for name, stored in zip(names, head.columns, strict=True)
             ]
         run = _run(head, columns)
-        check_run(run)
+        _check_run(run)
     except OptionError as error:
         hint = "the run may be from a later version of shoe"
         raise InputError(path, found=str(error), expected="names that this version of shoe knows", hint=hint) from None
@@ -408,7 +381,7 @@ def read_run(path: str | Path) -> Run:
 def _run(head: _Head, columns: list[Any]) -> Run:
     if (missing := next((name for name in _FACTS if name not in head.facts), None)) is not None:
         raise ValueError(f"metadata without {missing}")
-    check_plain("fact", [*head.facts, *head.facts.values()])
+    _check_plain("fact", [*head.facts, *head.facts.values()])
     if head.classes.count("\n") > _MOST_CLASSES:
         raise ValueError(f"more than {_MOST_CLASSES:,} classes")
     classes = parse_classes(head.classes, head.facts["data"])
@@ -419,10 +392,17 @@ def _run(head: _Head, columns: list[Any]) -> Run:
     if (parted := head.class_split) is not None:
         parts = {part: np.zeros(len(classes), bool) for part in parted.parts}
         for part, members in parted.parts.items():
-            parts[part][check_range(np.array(members, np.int64), 0, len(classes))] = True
+            parts[part][_check_range(np.array(members, np.int64), 0, len(classes))] = True
         split = ClassSplit(parted.name, parts, parted.source, parted.about)
 
-    def signed(text: str) -> Signature:
+    def signed(text: str, *options: Mapping[str, str], with_map: bool = False) -> Signature:
+        """Return a signature; raise ValueError if it differs from the metadata and the options of its protocols."""
+        left_out = OF_RUN if with_map else (*OF_RUN, *SEMANTIC_FACTS)
+        items = {name: value for name, value in head.facts.items() if name not in left_out}
+        for each in options:
+            items |= each
+        if text != str(Signature(tuple(items.items()))):
+            raise ValueError("a signature that differs from its metadata and options")
         return Signature.parse(text, protocols)
 
     def column(name: str, number: int, categories: int = 0, images: int = len(head.images)) -> Any:
@@ -430,13 +410,13 @@ def _run(head: _Head, columns: list[Any]) -> Run:
         if (values.dtype.kind == "f") != (floats := name in ("score", *_FRACTIONS)):
             raise ValueError(f"{name} has type {values.dtype}, expected {'floats' if floats else 'integers'}")
         if "category" in name:
-            return check_range(values, -1 if name.startswith("unmatched") else 0, categories)
+            return _check_range(values, -1 if name.startswith("unmatched") else 0, categories)
         if values.dtype.kind == "i":
-            whole = check_range(values, 0, _HIGHEST.get(name, images))
+            whole = _check_range(values, 0, _HIGHEST.get(name, images))
             return whole.astype(bool) if name == _F1_FLAG else whole
         if not np.isfinite(values).all():
             raise ValueError(f"a number for {name} that is not finite")
-        return check_range(values, 0, np.nextafter(1, 2)) if name in _FRACTIONS else values
+        return _check_range(values, 0, np.nextafter(1, 2)) if name in _FRACTIONS else values
 
     def table(names: tuple[str, ...], numbers: dict[str, int], *most: int) -> dict[str, Any]:
         values = {name: column(name, numbers[name], *(most or (len(classes),))) for name in names}
@@ -461,15 +441,14 @@ def _run(head: _Head, columns: list[Any]) -> Run:
 
     def strict(stored: _Strict) -> StrictRun:
         options = _options(StrictOptions, stored.options)
-        check_signature(stored.signature, head.facts, stored.options, strict=True)
-        return StrictRun(options, signed(stored.signature), entries(stored.entries, options))
+        return StrictRun(options, signed(stored.signature, stored.options), entries(stored.entries, options))
 
     def by_person(stored: _ByPerson) -> RoleRun:
         known = benchmark(classes.name).role_protocols.values()  # protocols without settings that users can change
         options = next((options for options in known if settings(options) == stored.options), None)
         if options is None:
             raise ValueError(f"settings of agent AP and role AP that belong to no protocol of {classes.name}")
-        check_signature(stored.signature, head.facts, stored.options, strict=True)
+        signature = signed(stored.signature, stored.options)
         names, number = tuple(stored.names), len(stored.names)
         ranked = Entries(
             **table(_ENTRIES, stored.entries, number),
@@ -478,7 +457,7 @@ def _run(head: _Head, columns: list[Any]) -> Run:
             rule=role_rule(options),
             parts=role_parts(names, stored.left_out),
         )
-        return RoleRun(options, signed(stored.signature), names, stored.left_out, ranked)
+        return RoleRun(options, signature, names, stored.left_out, ranked)
 
     def semantic(stored: _Semantic) -> SemanticRun:
         options = _options(SemanticOptions, stored.options)
@@ -495,25 +474,26 @@ def _run(head: _Head, columns: list[Any]) -> Run:
         f1 = replace(own, **added, truth_category=none, truth_image=none)
         return TauLevels(fraction, kept.reshape(LEVELS, images).cumsum(axis=0), total, **versions, f1=f1)
 
-    run = Run(
+    of_strict, of_persons = tuple(map(strict, head.strict)), tuple(map(by_person, head.by_person))
+    of_shoe = semantic(head.semantic) if head.semantic else None
+    signed_options = [stored.options for stored in head.strict[:1]]
+    signed_options += [head.semantic.options] if head.semantic else []
+    signed_options = signed_options or [stored.options for stored in head.by_person[:1]]
+    return Run(
         name=head.name,
-        signature=signed(head.signature),
+        signature=signed(head.signature, *signed_options, with_map=True),
         facts=head.facts,
         images=tuple(head.images),
         classes=classes,
-        strict=tuple(map(strict, head.strict)),
-        semantic=semantic(head.semantic) if head.semantic else None,
+        strict=of_strict,
+        semantic=of_shoe,
         notes=tuple(head.notes),
         absent=head.absent,
         spread=Spread(head.raters) if head.raters else None,
         interval=head.interval,
         class_split=split,
-        by_person=tuple(map(by_person, head.by_person)),
+        by_person=of_persons,
     )
-    signed_options = [stored.options for stored in head.strict[:1]]
-    signed_options += [head.semantic.options] if head.semantic else []
-    check_signature(head.signature, head.facts, *(signed_options or [stored.options for stored in head.by_person[:1]]))
-    return run
 
 
 Options = TypeVar("Options", StrictOptions, SemanticOptions)

@@ -1,21 +1,18 @@
 """Intervals of metrics, tests of differences between runs, and rankings; the sampled units are images.
 
 - **Intervals.** For each resample, as many images as in the test set are drawn with replacement, and every metric is
-  computed again (Efron and Tibshirani 1993, chapters 6 and 13). Mean average precision is higher with fewer distinct
-  images, so the mean over resamples differs from the metric. The 2.5 and 97.5 % percentiles of the deviations of the
-  resamples from their mean are therefore added to the metric. The result is an interval for the mean of the metric over
-  test sets of this size. Deviations of classes with few images are too small in resamples, and are scaled up
-  (:mod:`shoe.comparison.ranked`; docs/guides/compare.md has results of ``scripts/bootstrap-coverage``). Miss rates
-  have bootstrap-t intervals, and every resample has its own threshold tau (:mod:`shoe.comparison.tau`).
+  computed again (Efron and Tibshirani 1993, chapters 6 and 13). The mean over resamples differs from the metric,
+  because mAP is higher with fewer distinct images. The 2.5 and 97.5 % percentiles of the deviations of the resamples
+  from their mean are therefore added to the metric, for an interval of its mean over test sets of this size. Deviations
+  of classes with few images are scaled up (:mod:`shoe.comparison.ranked`; docs/guides/compare.md has the coverage).
+  Miss rates have bootstrap-t intervals, and every resample has its own threshold tau (:mod:`shoe.comparison.tau`).
 - **Paired bootstrap test.** All models share the same draws. p is the fraction of resamples whose difference deviates
   from the mean difference of all resamples by at least the observed difference (the shift method: Noreen 1989; Riezler
   and Maxwell 2005).
 - **Paired randomisation test.** If two models are equally good, their predictions for an image can be exchanged. In
   each resample, the models swap their predictions for each image with probability 1/2, and p is the fraction of
-  resamples with a difference at least as large as the observed difference (Noreen 1989). A ranked list then contains
-  entries of both models, whose confidences have different scales. Average precision needs only an order, so entries are
-  sorted by their rank among all entries of their model. Counts, as for SHOE-mF1, are sums over images and need no
-  order.
+  resamples with a difference at least as large as the observed difference (Noreen 1989). Ranked lists of both models
+  are merged as :mod:`shoe.comparison.ranked` says. Counts, as for SHOE-mF1, are sums over images and need no order.
 
 Both tests are two-sided, with p = (1 + count) / (1 + resamples), so that no p is 0. Holm's procedure (1979) corrects p
 for the number of pairs of models, separately for each metric (column of a table).
@@ -26,9 +23,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from math import comb, isnan
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -64,90 +62,64 @@ _CACHED_PIECES = 8
 """Number of batches whose random numbers are cached for the next model: enough for 1,000 draws and 1,000 swaps."""
 
 
-class DrawBatch(NamedTuple):
-    """Batch of bootstrap samples of one model, or of swaps between two models.
-
-    ``models`` are indices of models; ``first`` is the index of the first resample in the batch.
-    """
-
-    models: tuple[int, ...]
-    first: int
+Piece = tuple[tuple[int, ...], int]
+"""Batch of bootstrap samples of one model, or of swaps between two models: (indices of models, first resample)."""
 
 
 class Draws:
-    """Batches of resamples (:class:`DrawBatch`), and the prepared runs and random numbers that they use, cached."""
+    """Prepared runs and random numbers of batches of resamples (:data:`Piece`), cached for the next batch."""
 
     def __init__(self, runs: Sequence[Run], resamples: int, seed: int) -> None:
         self._runs, self._resamples, self._seed = runs, resamples, seed
         self._prepared: tuple[tuple[int, ...], Resampler] | None = None
         self._random: dict[tuple[bool, int], Counts] = {}
 
-    def pieces(self) -> list[DrawBatch]:
-        """Return all batches of resamples: those of each single model, then those of each pair of models."""
-        groups = [group for size in (1, 2) for group in combinations(range(len(self._runs)), size)]
-        return [DrawBatch(group, first) for group in groups for first in range(0, self._resamples, BATCH)]
-
-    def resampler(self, models: tuple[int, ...]) -> Resampler:
-        """Return the prepared data of one or two models, for draws or swaps; only the latest is cached."""
+    def evaluate(self, piece: Piece) -> Measured | Resampled:
+        """Return the results of a batch: values of one model under draws, or differences of two models under swaps."""
+        models, first = piece
         if self._prepared is None or self._prepared[0] != models:
             self._prepared = None  # frees the memory of the old one first
             self._prepared = models, Resampler(*(self._runs[i] for i in models))
-        return self._prepared[1]
+        resampler, numbers = self._prepared[1], self._numbers(len(models) > 1, first)
+        work = resampler.under if len(models) == 1 else partial(differences_when_swapped, resampler)
+        return work(numbers, first // BATCH)
 
-    def numbers(self, piece: DrawBatch) -> Counts:
-        """Return the random numbers of a batch, (M, R) for M images and R resamples; they are the same for all models.
-
-        For a batch of one model, the numbers are how often each image is drawn. For two models, they are 0 for images
-        whose predictions are swapped, else 1.
-        """
-        key = swaps, first = len(piece.models) > 1, piece.first
-        if key not in self._random:
+    def _numbers(self, swaps: bool, first: int) -> Counts:
+        """Return the (M, R) random numbers of a batch, equal for all models: draws or, with ``swaps``, random swaps."""
+        if (swaps, first) not in self._random:
             if len(self._random) == _CACHED_PIECES:
                 del self._random[next(iter(self._random))]
-            images, draws = len(self._runs[0].images), range(first, min(first + BATCH, self._resamples))
-            which = images, draws, self._seed
-            self._random[key] = random_swaps(*which, self._resamples) if swaps else drawn_images(*which)
-        return self._random[key]
+            draws = range(first, min(first + BATCH, self._resamples))
+            which = len(self._runs[0].images), draws, self._seed
+            self._random[swaps, first] = random_swaps(*which, self._resamples) if swaps else drawn_images(*which)
+        return self._random[swaps, first]
 
 
 def resampled(
     runs: Sequence[Run], resamples: int, seed: int, engine: Engine, progress: Callable[[str], None]
 ) -> tuple[list[Resampled], dict[tuple[int, int], Resampled]]:
-    """Compute the metrics of runs under draws of images, and their differences under swaps of predictions.
+    """Return the (R,) values of each metric under R draws of images, and its (R,) differences under R swaps.
 
-    The runs have the same images, ground truth and protocols. ``resamples`` is R, the number of draws, and the number
-    of swaps for each pair of models.
-
-    Returns:
-        List with the (R,) values of each metric under draws for each model, rescaled to the spread expected over new
-        test images; and dict with the (R,) differences of each metric under swaps, for each pair of model indices.
+    Values, one dict per model, are rescaled to the spread expected over new test images. Differences are those of
+    each pair of model indices. The runs have the same images, ground truth and protocols.
     """
-    draws = Draws(runs, resamples, seed)
-    pieces = draws.pieces()
-    waiting = Counter(piece.models for piece in pieces)
-    parts: dict[tuple[int, ...], dict[int, Measured | Resampled]] = {models: {} for models in waiting}
+    singles, pairs = [(i,) for i in range(len(runs))], [*combinations(range(len(runs)), 2)]
+    pieces: list[Piece] = [(models, i) for models in (*singles, *pairs) for i in range(0, resamples, BATCH)]
+    waiting = Counter(models for models, _ in pieces)
+    parts: dict[tuple[int, ...], dict[int, Any]] = {models: {} for models in waiting}
     found: dict[tuple[int, ...], Resampled] = {}
-    for number, (piece, part) in enumerate(engine.map(_evaluate, pieces, draws), 1):
+    draws = Draws(runs, resamples, seed)
+    for number, ((models, first), part) in enumerate(engine.map(Draws.evaluate, pieces, draws), 1):
         progress(f"resampling images: {number:,} of {len(pieces):,} pieces")
-        parts[models := piece.models][piece.first] = part
+        parts[models][first] = part
         if len(parts[models]) == waiting[models]:  # joined at once: parts are a hundred times larger than metrics
-            found[models] = _joined([part for _, part in sorted(parts.pop(models).items())])
-    return [found[i,] for i in range(len(runs))], {(i, j): found[i, j] for i, j in combinations(range(len(runs)), 2)}
-
-
-def _evaluate(draws: Draws, piece: DrawBatch) -> Measured | Resampled:
-    """Return the results of a batch: values of one model under draws, or differences of two models under swaps."""
-    resampler, batch = draws.resampler(piece.models), piece.first // BATCH
-    if len(piece.models) == 1:
-        return resampler.under(draws.numbers(piece), batch)
-    return differences_when_swapped(resampler, draws.numbers(piece), batch)
-
-
-def _joined(parts: Sequence[Measured | Resampled]) -> Resampled:
-    if measured := [part for part in parts if isinstance(part, Measured)]:
-        return Measured.joined(measured).resampled()
-    differences = [part for part in parts if not isinstance(part, Measured)]
-    return {figure: np.concatenate([part[figure] for part in differences]) for figure in differences[0]}
+            batches = [part for _, part in sorted(parts.pop(models).items())]
+            found[models] = (
+                Measured.joined(batches).resampled()
+                if len(models) == 1
+                else {figure: np.concatenate([part[figure] for part in batches]) for figure in batches[0]}
+            )
+    return [found[model] for model in singles], {pair: found[pair] for pair in pairs}
 
 
 # Rank intervals. All pairs of models are tested simultaneously, with the largest of their studentized differences in
@@ -156,19 +128,10 @@ def _joined(parts: Sequence[Measured | Resampled]) -> Resampled:
 
 
 def rank_intervals(figure: str, values: Sequence[float], resamples: Floats) -> list[tuple[int, int]]:
-    """Return the interval of possible ranks of each of n models, as (best rank, worst rank), from 1.
+    """Return the (best, worst) possible rank of each of n models, from 1; with 95 % confidence, all hold at once.
 
-    A model is ranked below all significantly better models and above all significantly worse models. With 95 %
-    confidence, the intervals of all models hold at once.
-
-    Args:
-        figure: key of the metric, which decides whether high or low values are better.
-        values: n values of the metric.
-        resamples: (n, R) values under the same R draws of images; NaN if there was nothing to measure.
-
-    >>> draws = np.array([[0.5, 0.6, 0.7], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3]])
-    >>> rank_intervals("semantic:map", [0.6, 0.2, 0.2], np.tile(draws + 0.01 * np.eye(3), 20))
-    [(1, 1), (2, 3), (2, 3)]
+    A model is ranked below all significantly better models and above all significantly worse models. ``values`` are
+    the n values of the metric ``figure``, and ``resamples`` its (n, R) values under the same R draws of images, or NaN.
     """
     n = len(values)
     centred = resamples - np.nanmean(resamples, axis=1, keepdims=True) if n else resamples
@@ -201,23 +164,13 @@ def better(figure: str, a: float, b: float) -> bool:
 
 
 def ranks(figure: str, values: Sequence[float | None]) -> list[int | None]:
-    """Return the rank of each value of a metric, 1 for the best value, and None for a value that is None.
-
-    Equal values share the best of their ranks.
-
-    >>> ranks("semantic:map", [0.3, 0.5, None, 0.5])
-    [3, 1, None, 1]
-    """
+    """Return the rank of each value of a metric, 1 for the best (equal values share it), and None for None."""
     known = [value for value in values if value is not None]
     return [None if value is None else 1 + sum(better(figure, other, value) for other in known) for value in values]
 
 
 def kendall(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Return Kendall's tau-b of two rankings of the same models; None if one ranking has only ties.
-
-    >>> round(kendall([1, 2, 3], [1, 3, 2]), 12)
-    0.333333333333
-    """
+    """Return Kendall's tau-b of two rankings of the same models; None if one ranking has only ties."""
     tau = float(kendall_of_differences(differences(a), differences(b)))
     return None if isnan(tau) else tau
 
@@ -322,11 +275,7 @@ class Statistics:
 
 
 def lowest_randomisation(images: int) -> float:
-    """Return the lowest possible p-value of the randomisation test, 2 / 2^images.
-
-    Of the 2^images possible swaps, swapping no image and swapping all images always give a difference as large as the
-    observed difference.
-    """
+    """Return the lowest p-value of the randomisation test: swaps of no image and of all images always count."""
     return min(1.0, 2.0 ** (1 - images))
 
 
@@ -347,13 +296,11 @@ def statistics(
     engine: Engine = SERIAL,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Statistics:
-    """Return confidence intervals and tests for several runs.
+    """Return confidence intervals and tests for runs of the same images, ground truth and protocols, by distinct names.
 
-    The runs have the same images, ground truth and protocols, and distinct names. ``resamples`` is the number of
-    bootstrap samples of the images, and of random swaps in the permutation test of each pair of runs.
+    ``resamples`` is the number of bootstrap samples of the images, and of random swaps of each pair of runs.
     """
-    images = len(runs[0].images)
-    figures = [run.figures() for run in runs]
+    images, figures = len(runs[0].images), [run.figures() for run in runs]
     drawn, swapped = resampled(runs, resamples, seed, engine, progress)
     enough = resamples >= FEWEST_FOR_INTERVALS
     estimates = {
@@ -366,14 +313,13 @@ def statistics(
         }
         for run, values, draws in zip(runs, figures, drawn, strict=True)
     }
-    compared: dict[str, list[tuple[int, int, float, Floats, Floats]]] = {key: [] for each in figures for key in each}
-    for i, j in combinations(range(len(runs)), 2):
-        for key, pairs in compared.items():
-            a, b = figures[i].get(key), figures[j].get(key)
-            if a is not None and b is not None:
-                pairs.append((i, j, a - b, drawn[i][key] - drawn[j][key], swapped[i, j][key]))
     differences = []
-    for key, pairs in compared.items():
+    for key in dict.fromkeys(key for each in figures for key in each):
+        pairs = [
+            (i, j, a - b, drawn[i][key] - drawn[j][key], swapped[i, j][key])
+            for i, j in combinations(range(len(runs)), 2)
+            if (a := figures[i].get(key)) is not None and (b := figures[j].get(key)) is not None
+        ]
         bootstrap = [p_value(value, deviations(apart)) for _, _, value, apart, _ in pairs]
         randomisation = [max(lowest_randomisation(images), p_value(value, apart)) for _, _, value, _, apart in pairs]
         tests = zip(bootstrap, randomisation, holm(bootstrap), holm(randomisation), strict=True)

@@ -1,8 +1,8 @@
 """Sensitivity of the ranking of models to the options of the metric, changed one at a time."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args, get_type_hints
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, get_args, get_type_hints
 
 from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.comparison.significance import kendall
@@ -12,7 +12,6 @@ from shoe.engines.base import SERIAL, Engine
 from shoe.scoring.evidence.draws import figures_of
 from shoe.scoring.evidence.facts import single_rater_map
 from shoe.scoring.hoi_similarity import HoiSimilarity
-from shoe.scoring.matching.task import Overlaps
 from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.strict import strict_score
@@ -47,8 +46,7 @@ class Setting(OptionValue, frozen=True):
     asked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(NamedTuple):
     """Metrics of M models under one setting.
 
     Attributes:
@@ -100,29 +98,19 @@ def settings_of(report: Report) -> list[Setting]:
 def sweep(
     reports: Sequence[Report], engine: Engine = SERIAL, progress: Callable[[str], None] = lambda _: None
 ) -> list[Point]:
-    """Return the metrics of M models under every setting, in the order of :func:`settings_of`.
-
-    The time is about that of one scoring per setting and model. Boxes are compared again only for the option
-    "threshold".
-    """
+    """Return the metrics of M models under every setting of :func:`settings_of`, each from a scoring of its own."""
     settings = settings_of(reports[0])
     keys = [(setting, model) for setting in settings for model in range(len(reports))]
     found = {}
     for number, (key, figures) in enumerate(engine.map(_figures, keys, reports), 1):
         progress(f"varying options: {number:,} of {len(keys):,} scorings")
         found[key] = figures
-    models = range(len(reports))
-    return [
-        Point(setting, {name: tuple(found[setting, model][name] for model in models) for name in found[setting, 0]})
-        for setting in settings
-    ]
+    of_models = {setting: [found[setting, model] for model in range(len(reports))] for setting in settings}
+    return [Point(of, {name: tuple(each[name] for each in rows) for name in rows[0]}) for of, rows in of_models.items()]
 
 
 def rank_stability(reports: Sequence[Report], points: Sequence[Point], figure: str) -> RankStability | None:
-    """Return how stable the ranking by ``figure`` ("strict", "map" or "mf1") is over the ``points`` of :func:`sweep`.
-
-    Return None for a single model, without settings that can change the metric, or if a value cannot be measured.
-    """
+    """Return how stable the ranking by "strict", "map" or "mf1" is over the ``points`` of a sweep; None if unknown."""
     results = [report.strict if figure == "strict" else report.semantic for report in reports]
     key = "map" if figure == "strict" else figure
     requested = [0.0 if result is None else getattr(result, key) or 0.0 for result in results]
@@ -145,17 +133,15 @@ def _figures(reports: Sequence[Report], key: tuple[Setting, int]) -> dict[str, f
     if result is None or similarities is None or similarities.source is None:
         return {}
     options, source = result.options, similarities.source
-    near: Overlaps | None = result.near
-    if isinstance(source, SimilarityMap) and setting.option in ("ensemble", "rater"):
-        near = None  # near repeats depend on the meanings of words
-        if setting.option == "rater":
-            source = single_rater_map(source, [rater.name for rater in source.raters].index(str(setting.value)))
-        else:
-            source = replace(source, ensemble=str(setting.value))
+    # Near repeats depend on the meanings of words, and on the overlaps of boxes.
+    near = None if setting.option in ("ensemble", "rater", "threshold") else result.near
+    if isinstance(source, SimilarityMap) and setting.option == "rater":
+        source = single_rater_map(source, [rater.name for rater in source.raters].index(str(setting.value)))
+    elif isinstance(source, SimilarityMap) and setting.option == "ensemble":
+        source = replace(source, ensemble=str(setting.value))
     else:
         changes: dict[str, Any] = {setting.option: setting.value}
         options = replace(options, **changes)
-        near = None if setting.option == "threshold" else near
     scorer = Scorer(report.task, HoiSimilarity.from_task(report.task, source, options), options, near)
     found = dict(zip(("map", "mf1"), figures_of(scorer), strict=True))
     if setting.option == "tau":

@@ -1,14 +1,13 @@
 """Threshold tau of SHOE-mF1 under resampled images, for ``tau-by=dataset``.
 
 SHOE-mF1 counts only predictions with a score of at least tau, and tau is chosen such that a given fraction of all
-predictions counts. In a resample, the predictions of some images have a higher weight, so that tau is different. Tau is
-therefore computed anew for each resample: it is one of 13 thresholds around the tau of the run, the first above which
-at least the given fraction of the weighted predictions lies. Scores of different models are not comparable, so that
-for a comparison of two models, each threshold is expressed as the fraction of predictions that it keeps.
+predictions counts. In a resample, the predictions of some images have a higher weight, so that tau is different: it is
+the first of 13 thresholds around the tau of the run above which at least this fraction of the weighted predictions
+lies. For a comparison of two models, whose scores are not comparable, thresholds are fractions of kept predictions.
 
-The matches of an image depend only on which of its predictions are kept. An image therefore has different matches only
-at some of the 13 thresholds. The matches of one image within a range of thresholds are called a version of the image.
-A resample gives each version a weight: the weight of its image if tau is in this range, else 0.
+The matches of an image depend only on which of its predictions are kept. The matches of one image within a range of
+thresholds are called a version of the image. A resample gives each version the weight of its image if tau is in this
+range, else 0.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices
 from shoe.scoring.entries import rows_of_images
 from shoe.scoring.f1 import F1Entries
 from shoe.scoring.scorer import Scorer
@@ -38,15 +37,12 @@ LEVELS = 2 * _STEPS + 1
 class TauLevels:
     """Matches of M images at L = 13 thresholds tau, stored as v versions.
 
-    A version is the matches of one image, which are the same within a range of thresholds.
-
     Attributes:
         fraction: (L,) fraction of the predictions that each threshold keeps, ascending. The threshold of the run itself
             has index ``OWN``; its matches are not stored here.
-        kept: (L, M) number of predictions of each image that each threshold keeps, of those that count for tau.
-        total: (M,) number of predictions of each image that count for tau.
-        image: (v,) image of each version.
-        first, stop: (v,) range of thresholds of each version: indices ``first`` to ``stop`` - 1.
+        kept, total: (L, M) number of predictions of each image that each threshold keeps, and (M,) of all predictions,
+            of those that count for tau.
+        image, first, stop: (v,) image of each version, and its range of thresholds: indices ``first`` to ``stop`` - 1.
         f1: matches of all versions; its image indices are indices of versions, and it has no ground truths.
     """
 
@@ -60,10 +56,7 @@ class TauLevels:
 
     @classmethod
     def from_scorer(cls, scorer: Scorer) -> TauLevels | None:
-        """Return the matches at thresholds near the tau of the scorer; each resample uses one of these thresholds.
-
-        Return None if ``tau-by`` is not "dataset", or if all these thresholds keep the same predictions.
-        """
+        """Return the matches at thresholds near the tau of the scorer; None if resamples do not change the tau."""
         rows, options = scorer.rows, scorer.options
         if options.tau_by != "dataset":
             return None
@@ -97,10 +90,7 @@ class TauLevels:
         return cls(fraction, kept, total, *_versions(found, images)) if found else None
 
     def ranges(self, images: int) -> tuple[Indices, Indices]:
-        """Return (M + v,) first and (M + v,) stop index of the thresholds at which each version's matches hold.
-
-        The first M versions are the matches at the threshold of the run, one per image; the v stored versions follow.
-        """
+        """Return (M + v,) first and stop thresholds: of the matches of M images in the run, then of v versions."""
         first, stop = np.zeros(images, np.int64), np.full(images, LEVELS)
         above = self.first > OWN
         np.maximum.at(first, self.image[~above], self.stop[~above])
@@ -113,34 +103,31 @@ def _versions(
 ) -> tuple[Indices, Indices, Indices, F1Entries]:
     """Return image, first, stop and f1 of TauLevels from (threshold, changed images, their matches), ascending."""
     image = np.concatenate([changed for _, changed, _ in found])
-    first, stop = np.empty((2, len(image)), np.int64)
-    start = np.zeros(images, np.int64)  # below the run's own threshold, a range begins where the last one ended
-    edge = np.cumsum([0, *(len(changed) for _, changed, _ in found)])
-    for number, (here, changed, _) in enumerate(found):
-        rows = slice(edge[number], edge[number + 1])
-        if here < OWN:
-            first[rows], stop[rows] = start[changed], here + 1
-            start[changed] = here + 1
-    start[:] = LEVELS
-    for number, (here, changed, _) in reversed([*enumerate(found)]):
-        rows = slice(edge[number], edge[number + 1])
-        if here > OWN:
-            first[rows], stop[rows] = here, start[changed]
-            start[changed] = here
-    parts = []
-    for (_, changed, f1), begin in zip(found, edge, strict=False):
+    here = np.repeat([threshold for threshold, _, _ in found], [len(changed) for _, changed, _ in found])
+    below = here < OWN
+    first, stop = np.where(below, 0, here), np.where(below, here + 1, LEVELS)
+    # On either side of the run's own threshold, the range of a version ends where the next one of its image begins.
+    order = np.lexsort((here, image))
+    lower, upper = order[:-1], order[1:]
+    next_ = (image[lower] == image[upper]) & (below[lower] == below[upper])
+    lower, upper = lower[next_], upper[next_]
+    first[upper] = stop[lower] = np.where(below[lower], stop[lower], first[upper])
+    parts, start = [], 0
+    for _, changed, f1 in found:
         version = np.zeros(images, np.int64)
-        version[changed] = begin + np.arange(len(changed))
-        parts.append((version[f1.image], version[f1.unmatched_image], f1))
-    entries = parts[0][2]
-    joined: dict[str, Any] = {
-        name: np.concatenate([getattr(f1, name) for _, _, f1 in parts])
-        for name in ("category", "sigma", "unmatched_category", "unmatched_overlaps")
-    }
-    of_match, of_unmatched = (np.concatenate([part[which] for part in parts]) for which in (0, 1))
-    none = np.zeros(0, np.int64)
-    f1 = replace(entries, **joined, image=of_match, unmatched_image=of_unmatched, truth_category=none, truth_image=none)
-    return image, first, stop, f1
+        version[changed] = start + np.arange(len(changed))
+        start += len(changed)
+        parts.append((f1, version[f1.image], version[f1.unmatched_image]))
+    return image, first, stop, _concatenated(*parts)
+
+
+def _concatenated(*parts: tuple[F1Entries, NDArray[np.integer], NDArray[np.integer]]) -> F1Entries:
+    """Return one table of matches without ground truths; parts are (matches, their images, images of the unmatched)."""
+    names = ("category", "sigma", "unmatched_category", "unmatched_overlaps")
+    joined: dict[str, Any] = {name: np.concatenate([getattr(f1, name) for f1, _, _ in parts]) for name in names}
+    joined |= dict.fromkeys(("truth_category", "truth_image"), np.zeros(0, np.int64))
+    image, unmatched_image = (np.concatenate([part[which] for part in parts]) for which in (1, 2))
+    return replace(parts[0][0], **joined, image=image, unmatched_image=unmatched_image)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,24 +149,14 @@ class Versions:
         level = self.levels[model]
         of = np.concatenate([np.arange(self.images), level.image])
         truth, truth_version = rows_of_images(f1.truth_image, of)
-        joined: dict[str, Any] = {
-            name: np.concatenate([getattr(f1, name), getattr(level.f1, name)])
-            for name in ("category", "sigma", "unmatched_category", "unmatched_overlaps")
-        }
-        for name in ("image", "unmatched_image"):
-            joined[name] = np.concatenate([getattr(f1, name), getattr(level.f1, name) + self.images])
-        return replace(f1, **joined, truth_category=f1.truth_category[truth], truth_image=truth_version)
-
-    def own(self, model: int) -> Mask:
-        """Return a mask over a model's versions (an image at a range of tau): True for those at the tau of the run."""
-        extra = len(self.levels[model].image) if self.levels else 0
-        return np.arange(self.images + extra) < self.images
+        image, unmatched_image = (each + self.images for each in (level.f1.image, level.f1.unmatched_image))
+        joined = _concatenated((f1, f1.image, f1.unmatched_image), (level.f1, image, unmatched_image))
+        return replace(joined, truth_category=f1.truth_category[truth], truth_image=truth_version)
 
     def weights(self, weights: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the weights of all versions (an image at a range of thresholds tau), one per row, in R resamples.
+        """Return the weights of all versions in R resamples, given (models x M, R) weights of images.
 
-        ``weights`` are the (models x M, R) weights of images. A version has the weight of its image if its thresholds
-        include the tau of the resample, else 0.
+        A version has the weight of its image if its thresholds include the tau of the resample, else 0.
         """
         if not self.levels:
             return weights
@@ -188,9 +165,8 @@ class Versions:
         fraction = np.unique(np.concatenate([each.fraction for each in self.levels]))
         index = [np.minimum(np.searchsorted(each.fraction, fraction), LEVELS - 1) for each in self.levels]
         kept = sum((each.kept @ own)[i] for each, own, i in zip(self.levels, amounts, index, strict=True))
-        wanted = self.levels[0].fraction[OWN] * sum(
-            each.total @ own for each, own in zip(self.levels, amounts, strict=True)
-        )
+        total = sum(each.total @ own for each, own in zip(self.levels, amounts, strict=True))
+        wanted = self.levels[0].fraction[OWN] * total
         enough = kept >= wanted - _ROUNDING
         enough[-1] = True
         chosen = enough.argmax(axis=0)

@@ -88,8 +88,7 @@ def protocol_options(run: Run) -> Options:
 def verify(saved: Run, found: Run) -> Verdict:
     """Return the result of comparing a saved run (``saved``) with the run from scoring again (``found``).
 
-    Metadata, options and metrics are compared. If metadata and options are equal, all content is compared, including
-    values of single raters and intervals if the saved run has them. Numbers that differ by at most 1e-9 are equal.
+    Content is compared if metadata and options are equal. Numbers that differ by at most 1e-9 are equal.
     """
     of_run, now = ({**run.facts, **dict(run.signature.items)} for run in (saved, found))
     mismatches = [

@@ -1,9 +1,9 @@
 """Mean and standard deviation of metrics over the reports of several splits."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
+from typing import NamedTuple
 
 from rich.console import Console
 
@@ -13,7 +13,7 @@ from shoe.core.documents import Document, Fraction, Gain
 from shoe.core.errors import InputError, quote
 from shoe.core.io.files import read_bytes
 from shoe.core.io.json import read_typed
-from shoe.report.score_files import Score
+from shoe.report.score import Score
 from shoe.report.text import percent, points, print_line, table
 from shoe.scoring.strict import Strict
 
@@ -57,8 +57,7 @@ class Average(Document, frozen=True):
     difference: dict[str, Gain] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReportFile:
+class ReportFile(NamedTuple):
     """A report, the hash of its ground truth, and its signature by protocol; the key "" is for the whole report."""
 
     report: AveragedReport
@@ -89,18 +88,13 @@ def read_report(path: Path) -> ReportFile:
 def average(paths: Sequence[Path], beside: Path | None) -> Average:
     """Return the mean and sample standard deviation, over several reports, of the metrics that all reports have.
 
-    Args:
-        paths: files of two or more reports, each with a different ground truth.
-        beside: file of a further report that is not in the mean, such as the report of the original split.
-
-    Raises:
-        InputError: if there are fewer than two ``paths``, a file is not a report, two reports (or ``beside`` and a
-            report) have the same ground truth, or the reports differ in protocols or options.
+    ``paths`` are files of two or more reports, each with a different ground truth. ``beside`` is the file of a further
+    report that is not in the mean, such as the report of the original split. Raise InputError if a file is not a
+    report, if two files have the same ground truth, or if the reports differ in protocols or options.
     """
     reports = [read_report(path) for path in paths]
     if len(reports) < 2:
         raise InputError(paths[0], found="one report", expected="at least two reports, each of a different split")
-    other = None if beside is None else read_report(beside)
     seen: dict[str, str] = {}
     for path, report in zip(paths, reports, strict=True):
         if report.truth in seen:
@@ -109,17 +103,17 @@ def average(paths: Sequence[Path], beside: Path | None) -> Average:
             )
         seen[report.truth] = report.report.file
         _check_signatures(path, report, reports[0])
-    if beside is not None and other is not None:
-        _check_signatures(beside, other, reports[0])
-        if other.truth in seen:
-            found = f"the ground truth of {seen[other.truth]}"
-            raise InputError(beside, found=found, expected="another ground truth than the averaged reports")
     made = [scored.report for scored in reports]
     shared = [name for name in made[0].figures if all(name in report.figures for report in made)]
     means = {name: mean(report.figures[name] for report in made) for name in shared}
     spread = {name: stdev(report.figures[name] for report in made) for name in shared}
-    if other is None:
+    if beside is None:
         return Average(made, means, spread)
+    other = read_report(beside)
+    _check_signatures(beside, other, reports[0])
+    if other.truth in seen:
+        found = f"the ground truth of {seen[other.truth]}"
+        raise InputError(beside, found=found, expected="another ground truth than the averaged reports")
     apart = {name: value - old for name, value in means.items() if (old := other.report.figures.get(name)) is not None}
     return Average(made, means, spread, other.report, apart)
 

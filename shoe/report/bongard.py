@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from msgspec.structs import astuple
@@ -13,7 +12,7 @@ from shoe.core.arrays import random_numbers
 from shoe.core.errors import pluralize, printable
 from shoe.report.page import svg
 from shoe.report.page.rendering import crop_url, document
-from shoe.report.text import count, percent, print_line, table
+from shoe.report.text import count, percent, print_line, print_lines, table
 from shoe.scoring.bongard.build import Built
 from shoe.scoring.bongard.problems import SHOTS, Problems, Regions
 from shoe.scoring.bongard.score import BongardReport, Outcome
@@ -32,8 +31,7 @@ def print_built(built: Built, files: list[str], to: Console) -> None:
         print_line(to, f"merged     {', '.join(' '.join(pair) for pair in built.merged)}")
     print_line(to, f"too few    {pluralize(built.too_few, 'concept')} with fewer than {SHOTS + 1} images on a side")
     print_counts(built.problems, to)
-    for path in files:
-        print_line(to, f"written    {path}")
+    print_lines(to, (f"written    {path}" for path in files))
 
 
 def print_counts(problems: Problems, to: Console) -> None:
@@ -46,9 +44,8 @@ def print_score(report: BongardReport, to: Console) -> None:
     """Print how well the oracle and the soft oracle answer Bongard problems: accuracy by group, outcomes and notes."""
     sizes = (report.problems, "problem"), (report.concepts, "concept"), (report.images, "image")
     print_line(to, " · ".join(pluralize(*size) for size in sizes), "bold")
-    if report.named_images < report.images:
-        missing = pluralize(report.images - report.named_images, "image")
-        line = f"{missing} without predictions count as images without detections"
+    if missing := report.images - report.named_images:
+        line = f"{pluralize(missing, 'image')} without predictions count as images without detections"
         print_line(to, f"{line} (`--images-in-predictions` leaves these problems out)", "bold")
     both = {"oracle": report.oracle, "soft oracle": report.soft_oracle}
     made = table("accuracy", "concepts", "problems", "oracle", "95 %", "soft oracle", "95 %")
@@ -64,8 +61,7 @@ def print_score(report: BongardReport, to: Console) -> None:
         total = map(sum, zip(*(astuple(group.outcomes) for group in found.groups.values()), strict=True))
         outcomes.add_row(name, *map(count, total))
     to.print(outcomes)
-    for line in report.notes:
-        print_line(to, line)
+    print_lines(to, report.notes)
     print_line(to, f"signature  {report.signature}")
 
 
@@ -78,11 +74,7 @@ _STREAM = (1 << 27) + (1 << 26)
 
 
 def problem_page(problems: Problems, images: Path | None, count: int, seed: int) -> str:
-    """Return a self-contained HTML page with at most ``count`` random problems of each group.
-
-    Small copies of the crops from the folder ``images`` become part of the page. Without the folder, or if an image is
-    missing, boxes are drawn on a blank crop.
-    """
+    """Return an HTML page with at most ``count`` random problems per group; ``images`` is the image folder."""
     total = f"{pluralize(len(problems), 'problem')} of {pluralize(len(problems.concepts), 'concept')}"
     groups = []
     for number, group in enumerate(problems.groups):
@@ -91,15 +83,13 @@ def problem_page(problems: Problems, images: Path | None, count: int, seed: int)
             order = np.argsort(random_numbers(_STREAM + (seed << 3) + number, (len(members),)), kind="stable")
             concepts, size, _ = problems.counts()[group]
             sizes = f"{pluralize(size, 'problem')}, {pluralize(concepts, 'concept')}"
-            chosen = [_problem(problems, p, images) for p in sorted(members[order[:count]].tolist())]
+            chosen = []
+            for p in sorted(members[order[:count]].tolist()):
+                sides = {"concept": problems.positives[p], "not the concept": problems.negatives[p]}
+                crops = {name: [_crop(problems.regions, row, images) for row in rows] for name, rows in sides.items()}
+                chosen.append({"concept": " ".join(problems.concepts[problems.concept[p]]), "sides": crops})
             groups.append({"name": group_name(group), "sizes": sizes, "problems": chosen})
     return document("bongard.html", f"shoe: {total}", ["page.css", "bongard.css"], total=total, groups=groups)[0]
-
-
-def _problem(problems: Problems, p: int, images: Path | None) -> dict[str, Any]:
-    sides = {"concept": problems.positives[p], "not the concept": problems.negatives[p]}
-    crops = {name: [_crop(problems.regions, row, images) for row in rows.tolist()] for name, rows in sides.items()}
-    return {"concept": " ".join(problems.concepts[problems.concept[p]]), "sides": crops}
 
 
 def _crop(regions: Regions, row: int, images: Path | None) -> dict[str, str]:

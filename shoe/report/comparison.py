@@ -19,25 +19,21 @@ from shoe.core.documents import Correlation, Count, Document, Fraction, Gain, Pa
 from shoe.core.errors import pluralize, printable
 from shoe.core.io.spreadsheets import delimited_text
 from shoe.report.comparison_sentences import legend, model_notes, named, sentences
-from shoe.report.text import count, percent, points, print_line, print_more, short_names, table, words
+from shoe.report.text import count, percent, points, print_line, print_lines, print_more, short_names, table, words
 
 LEAST = "only classes with at least 5 ground truths, and verbs and objects with at least 10, if there are any"
 _MOST = 3
 _FEWEST_TRUTHS = {"class": 5, "verb": 10, "object": 10}
-"""Minimum number of ground truths for an AP difference to be shown, because AP with fewer ground truths is mostly
-chance. If all classes (or verbs, or objects) have fewer, all are shown."""
+"""Minimum number of ground truths for an AP difference to be shown, because AP with fewer is mostly chance."""
 
 
 def print_largest_differences(found: Comparison, made: Sequence[ClassDifference], to: Console) -> None:
-    """Print the classes, verbs and objects whose AP differs most between the two best models, if there are differences.
-
-    ``made``: AP differences by class, verb and object, for each metric and pair of models.
-    """
+    """Print :func:`largest_differences`, if there are any."""
     differences = list(largest_differences(found, made))
     for name, models, lines in differences:
         rows: list[list[str | Text]] = [[kind, words(label), *cells] for kind, label, *cells in lines]
-        columns = ("", "truths", *short_names(models, 24), "change")
-        to.print(table(f"largest differences, {name}", *columns, names=2, rows=rows))
+        columns = (f"largest differences, {name}", "", "truths", *short_names(models, 24), "change")
+        to.print(table(*columns, names=2, rows=rows))
     if differences:
         pair = sorted(_two_best(found), key=found.names.index)
         others = "all pairs of models and all classes" if len(found.runs) > 2 else "all classes"
@@ -51,8 +47,7 @@ def largest_differences(
 
     ``made``: AP differences by class, verb and object. The models rank best by the first metric. A row has the kind
     ("class", "verb" or "object"), name, number of ground truths, AP of both models in percent, and the difference in
-    points. There are at most three gains and three losses of each kind. Classes with fewer than 5 ground truths, and
-    verbs and objects with fewer than 10, are left out unless all have fewer. Metrics without rows are left out.
+    points. There are at most three gains and three losses of each kind; see ``_FEWEST_TRUTHS``.
     """
     pair = _two_best(found)
     for each in made:
@@ -63,27 +58,23 @@ def largest_differences(
         for kind, moves in (("class", each.classes), ("verb", each.verbs), ("object", each.objects)):
             moves = [move for move in moves if move.truths >= _FEWEST_TRUTHS[kind]] or moves
             extremes = [m for m in moves[:_MOST] if m.by > 0] + [m for m in moves[-_MOST:] if m.by < 0]
-            for move in extremes:
-                figures = percent(move.before), percent(move.after), points(move.by)
-                rows.append((kind, move.name, count(move.truths), *figures))
+            rows += [
+                (kind, m.name, count(m.truths), percent(m.before), percent(m.after), points(m.by)) for m in extremes
+            ]
         if rows:
             yield heading, each.models, rows
 
 
 def _two_best(found: Comparison) -> set[str]:
     """Return the names of the two best models; of a model and its copy with constant scores, only the better counts."""
-    cells = found.cells(found.columns[0].figure)
-    order = sorted(range(len(cells)), key=lambda i: (cells[i].rank or len(cells) + 1, i))
-    first, *others = (found.names[i] for i in order)
+    ranks = [cell.rank or len(found.names) + 1 for cell in found.cells(found.columns[0].figure)]
+    first, *others = (name for _, _, name in sorted(zip(ranks, range(len(ranks)), found.names, strict=True)))
     model = first.removesuffix(NO_CONFIDENCE)
     return {first, *[name for name in others if name.removesuffix(NO_CONFIDENCE) != model][:1]}
 
 
 def classes_csv(found: Comparison) -> str:
-    """Return a CSV table with a line per class: name, rare or not, ground truths, and AP (0..1) by metric and model.
-
-    The AP is empty for a class that does not count in the mean of the metric.
-    """
+    """Return a CSV table with a line per class: rare or not, ground truths, and AP (0..1) by metric and model."""
     figures = dict.fromkeys(c.figure for c in found.columns if c.figure.endswith((":full", ":map")))
     headings = [f"{name} {figure}" for figure in figures for name in found.names]
     rows: list[list[object]] = [["class", "rare", "ground truths", *headings]]
@@ -108,24 +99,22 @@ def print_sweep(
     if points:
         weights = "weight: weight of the verb, from 0 (objects alone) to 1 (verbs alone)"
         print_line(to, f"sweep      *: requested value; {weights}; {RATERS}")
-    for survival in survivals:
-        print_line(to, stability_sentence(survival))
+    print_lines(to, map(stability_sentence, survivals))
 
 
 def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]]]:
     """Yield, per metric, its name and rows [option, value, metric of each model in %]; "*" marks requested values."""
     for figure in FIGURES:
-        rows = [
-            [point.setting.option, _value(point.setting), *map(percent, point.figures[figure])]
-            for point in points
-            if figure in point.figures
-        ]
-        if rows:
-            yield NAMES[figure], rows
+        known = [point for point in points if figure in point.figures]
+        if known:
+            yield (
+                NAMES[figure],
+                [[p.setting.option, _value(p.setting), *map(percent, p.figures[figure])] for p in known],
+            )
 
 
 def stability_sentence(survival: RankStability) -> str:
-    """Return a sentence that lists the settings that change the ranking of models, or says that no setting does."""
+    """Return a sentence on the settings that change the ranking of models."""
     figure, changed = NAMES[survival.figure], survival.changed
     if not changed:
         return f"ranking    by {figure} no two models change places under any of {survival.settings} other settings"
@@ -208,7 +197,7 @@ class Sweep(Document, frozen=True):
 
     @classmethod
     def from_points(cls, models: Sequence[str], points: Sequence[Point], survivals: Sequence[RankStability]) -> Sweep:
-        """Build the JSON document from ``points``, with values in the order of ``models``; leave out values of None."""
+        """Build the JSON document from ``points``, whose values are in the order of ``models``."""
         swept = []
         for point in points:
             pairs = {figure: zip(models, values, strict=True) for figure, values in point.figures.items()}
@@ -249,33 +238,31 @@ class Compare(Document, frozen=True, kw_only=True):
         made, ranking = found.statistics, None
         if found.compared:
             ranking = Ranking(figures=found.compared, tau=found.tau, moved=[*found.discordant_pairs])
-        columns = {column.figure: found.cells(column.figure) for column in found.columns}
-        models = []
-        for number, (run, gain) in enumerate(zip(found.runs, found.gains, strict=True)):
-            intervals = {key: (e.low, e.high) for key, e in made.estimates[run.name].items()} if made else {}
-            cells = {figure: column[number] for figure, column in columns.items()}
-            models.append(
-                Compared(
-                    name=run.name,
-                    signature=str(run.signature),
-                    predictions=run.facts.get("predictions"),
-                    predictions_sha=run.facts.get("predictions-sha"),
-                    figures={
-                        figure: Figure(cell.value, cell.rank, intervals.get(figure))
-                        for figure, cell in cells.items()
-                        if cell.value is not None and cell.rank is not None
-                    },
-                    gain=gain,
-                    raters=run.spread.raters if run.spread else None,
-                    map_interval=run.interval.map if run.interval else None,
-                    absent={**(run.absent or {})},
-                )
+        figures: list[dict[str, Figure]] = [{} for _ in found.runs]
+        for column in found.columns:
+            for run, of_run, cell in zip(found.runs, figures, found.cells(column.figure), strict=True):
+                if cell.value is not None and cell.rank is not None:
+                    estimate = made.estimates[run.name].get(column.figure) if made else None
+                    ends = (estimate.low, estimate.high) if estimate else None
+                    of_run[column.figure] = Figure(cell.value, cell.rank, ends)
+        models = [
+            Compared(
+                name=run.name,
+                signature=str(run.signature),
+                predictions=run.facts.get("predictions"),
+                predictions_sha=run.facts.get("predictions-sha"),
+                figures=of_run,
+                gain=gain,
+                raters=run.spread.raters if run.spread else None,
+                map_interval=run.interval.map if run.interval else None,
+                absent={**(run.absent or {})},
             )
+            for run, of_run, gain in zip(found.runs, figures, found.gains, strict=True)
+        ]
+        tests = {name: getattr(made, name) for name in ("resamples", "seed", "differences")} if made else {}
         return cls(
             models=models,
-            resamples=made.resamples if made else None,
-            seed=made.seed if made else None,
-            differences=made.differences if made else (),
+            **tests,
             ranking=ranking,
             unlike=found.unlike,
             notes=[*model_notes(found), *sentences(found)],
@@ -319,45 +306,29 @@ def print_comparison(found: Comparison, to: Console, *, verbose: bool = False) -
     """
     facts, images = found.runs[0].facts, pluralize(len(found.runs[0].images), "image")
     print_line(to, f"{facts['data']} · {facts['split']} · {images}", "bold")
-    groups = {column.group for column in found.columns}
-    headings = [
-        column.marked.replace(" ", "\n", 1)
-        if len(groups) < 3 or column.group == "semantic"
-        else f"{column.group}\n{column.marked}"
-        for column in found.columns
-    ]
+    several = len({column.group for column in found.columns}) > 2
+    headings = [f"{c.group}\n{c.marked}" if several else c.marked.replace(" ", "\n", 1) for c in found.columns]
     extra = ["gain"] if found.compared else []
     columns = [found.cells(column.figure) for column in found.columns]
-    rows: list[list[str | Text]] = []
-    names = short_names(found.names)
+    made, names = table("model", *headings, *extra), short_names(found.names)
     for number, name in enumerate(names):
         gain = [points(found.gains[number])] if found.compared else []
-        rows.append([Text(f"{number + 1} {name}"), *(_styled(cells[number]) for cells in columns), *gain])
-        rows += [
-            [Text(cell, style="dim") for cell in (f"  {below}", *cells, *[""][: len(extra)])]
-            for below, cells in _detail_rows(found, number).items()
-            if verbose or (below != "rank" and len(names) <= _MOST)
-        ]
-    to.print(table("model", *headings, *extra, rows=rows))
+        made.add_row(Text(f"{number + 1} {name}"), *(_styled(cells[number]) for cells in columns), *gain)
+        for below, cells in _detail_rows(found, number).items():
+            if verbose or (below != "rank" and len(names) <= _MOST):
+                made.add_row(*(Text(cell, style="dim") for cell in (f"  {below}", *cells, *[""][: len(extra)])))
+    to.print(made)
     if found.raters and verbose:
-        by_rater: list[list[str | Text]] = [
-            [name, *(percent(values[i]) for values in found.raters.values())] for i, name in enumerate(names)
-        ]
+        by_rater = zip(names, *(map(percent, values) for values in found.raters.values()), strict=True)
         to.print(table("SHOE-mAP by rater", *found.raters, rows=by_rater))
-    for line in (
-        *model_notes(found),
-        *found.unlike,
-        *sentences(found, brief=not verbose),
-        f"table      {legend(found)}",
-    ):
-        print_line(to, line)
+    results = sentences(found, brief=not verbose)
+    print_lines(to, (*model_notes(found), *found.unlike, *results, f"table      {legend(found)}"))
     if not verbose:
         if found.statistics is not None and found.statistics.has_intervals:
             tests = "p: larger p-value of two paired tests, corrected for all pairs of models"
             print_line(to, f"95 %       interval over resampled images; {tests}")
         print_more(to)
-    for line in _signatures(found, short=True) if verbose else ():
-        print_line(to, f"signature  {line}")
+    print_lines(to, (f"signature  {line}" for line in _signatures(found, short=True)) if verbose else ())
 
 
 def _signatures(found: Comparison, *, short: bool = False) -> list[str]:
@@ -386,10 +357,7 @@ def _detail_rows(found: Comparison, number: int) -> dict[str, list[str]]:
 
 
 def as_latex(found: Comparison) -> str:
-    """Return a LaTeX table for the booktabs package and its legend; signatures and notes are LaTeX comments.
-
-    Each model has a row of values, then a row of intervals and a row of ranks if the comparison has them.
-    """
+    """Return a LaTeX table for the booktabs package and its legend; signatures and notes are LaTeX comments."""
 
     def write_cell(cell: Cell) -> str:
         text = percent(cell.value) if cell.value is not None else "--"
@@ -399,12 +367,11 @@ def as_latex(found: Comparison) -> str:
     columns = found.columns
     spans, rules, at = [], [], 3
     for group, members in groupby(columns, key=lambda column: column.group):
-        width = len(list(members))
-        spans.append(rf"\multicolumn{{{width}}}{{c}}{{{escaped(group)}}}")
-        rules.append(rf"\cmidrule(lr){{{at}-{at + width - 1}}}")
-        at += width
+        start, at = at, at + len(list(members))
+        spans.append(rf"\multicolumn{{{at - start}}}{{c}}{{{escaped(group)}}}")
+        rules.append(rf"\cmidrule(lr){{{start}-{at - 1}}}")
     extra = ["gain"] if found.compared else []
-    beyond = any(ord(sign) > 0x24F for name in found.names for sign in name)  # pdfLaTeX prints Latin Extended-B
+    beyond = max(map(ord, "".join(found.names)), default=0) > 0x24F  # pdfLaTeX prints Latin Extended-B
     lines = [
         "% needs \\usepackage{booktabs}" + (", and XeLaTeX or LuaLaTeX for names beyond Latin" if beyond else ""),
         *(f"% {' '.join(line.split())}" for line in (*_signatures(found), *found.unlike, *model_notes(found))),

@@ -1,6 +1,6 @@
 """Results of a comparison in sentences: rankings, pairs of models, and sources of uncertainty."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import comb
 
@@ -14,22 +14,16 @@ _MOST_NAMED = 3
 
 
 def sentences(found: Comparison, *, brief: bool = False) -> list[str]:
-    """Return the results of a comparison of models in sentences, such as the ranking and significant differences.
-
-    If not ``brief``, add the sources of uncertainty. With more than six pairs of models (``brief``: more than one),
-    tests are summarised per metric. For a single model, return only uncertainty and unmeasured parts.
-    """
-    last = _not_measured(found) if brief else _uncertainty(found)
+    """Return the results of a comparison in sentences; ``brief`` leaves out uncertainty, and summarises all tests."""
+    absent = ((run.name, part, why) for run in found.runs for part, why in (run.absent or {}).items())
+    last = [f"{name}: {part}: not measured: {why}" for name, part, why in absent]
+    if not brief:
+        last = [*_images(found), *_raters(found), *last, *_unrated(found)]
     if len(found.runs) == 1:
         return last
     same = [f"same       {' and '.join(names)} contain the same predictions" for names in found.same]
     tests = _tests(found, 1 if brief else 6)  # more pairs of models are summarised
     return [*_too_few(found.statistics), *same, *_ranking(found), *tests, *last]
-
-
-def _not_measured(found: Comparison) -> list[str]:
-    absent = [(run.name, part, why) for run in found.runs for part, why in (run.absent or {}).items()]
-    return [f"{name}: {part}: not measured: {why}" for name, part, why in absent]
 
 
 def legend(found: Comparison) -> str:
@@ -55,7 +49,7 @@ def model_notes(found: Comparison) -> list[str]:
 
 
 def named(names: Sequence[str], found: Comparison) -> str:
-    """Return model names joined by "; "; "all models" for all models of ``found``, if it has more than one."""
+    """Return model names joined by "; ", or "all models" for all of several models."""
     return "all models" if len(names) == len(found.runs) > 1 else "; ".join(names)
 
 
@@ -100,20 +94,18 @@ def _pair(
     found: Comparison, made: Statistics, pair: tuple[str, str], columns: Sequence[Column], others: Sequence[Column]
 ) -> str:
     """Describe the differences in ``columns``, and in ``others`` if they are significant or the two tests disagree."""
-    parts = [
-        f"{_heading(found, column)} {_difference(difference, made)}"
-        for column in columns
-        if (difference := made.between(*pair, column.figure)) is not None
-    ]
-    winners: dict[str, list[str]] = {}
+    parts, winners = [], dict[str, list[str]]()
     for column in [*others, *columns]:
         if (difference := made.between(*pair, column.figure)) is None:
             continue
+        name, adjusted = _heading(found, column), (difference.bootstrap.adjusted, difference.randomisation.adjusted)
+        if column in columns:
+            parts.append(f"{name} {_difference(difference, made)}")
         if difference.significant and column in others:
-            winners.setdefault(f"{difference.winner} is better in", []).append(_heading(found, column))
-        elif (difference.bootstrap.adjusted < LEVEL) != (difference.randomisation.adjusted < LEVEL):
-            p = f"{difference.bootstrap.adjusted:.3f} and {difference.randomisation.adjusted:.3f}"
-            winners.setdefault("the two tests disagree on", []).append(f"{_heading(found, column)} ({p})")
+            winners.setdefault(f"{difference.winner} is better in", []).append(name)
+        elif min(adjusted) < LEVEL <= max(adjusted):
+            p = " and ".join(f"{each:.3f}" for each in adjusted)
+            winners.setdefault("the two tests disagree on", []).append(f"{name} ({p})")
     parts += [f"{verdict} {', '.join(headings)}" for verdict, headings in winners.items()]
     return f"{' - '.join(pair)}: {'; '.join(parts) or 'no metric that both models have'}"
 
@@ -133,11 +125,8 @@ def _summary(found: Comparison, statistics: Statistics, column: Column) -> str:
     differ = sum(each.significant for each in tested)
     best = next((number for number, cell in enumerate(cells) if cell.rank == 1), 0)
     beaten = cells[best].above
-    open_ = [
-        name
-        for number, (name, cell) in enumerate(zip(found.names, cells, strict=True), 1)
-        if cell.value is not None and number not in (best + 1, *beaten)
-    ]
+    numbered = enumerate(zip(found.names, cells, strict=True), 1)
+    open_ = [name for n, (name, cell) in numbered if cell.value is not None and n not in (best + 1, *beaten)]
     line = f"tests      {_heading(found, column)}: {found.names[best]} is better than "
     line += f"{len(beaten)} others, but not significantly better than {_first(open_)}" if open_ else "all others"
     pairs = pluralize(len(tested), "pair")
@@ -149,33 +138,29 @@ def _heading(found: Comparison, column: Column) -> str:
     return f"{column.group} {column.heading}" if several else column.heading
 
 
-def _uncertainty(found: Comparison) -> list[str]:
-    lines = []
-    if (made := found.statistics) is not None:
-        line = f"images     {pluralize(made.resamples, 'resample')}: "
-        line += "95 % intervals over images" if made.has_intervals else "too few for intervals"
-        if pairs := comb(len(found.runs), 2):
-            line += (
-                "; p is the larger p-value of a paired bootstrap and a paired randomisation test, with Holm's "
-                f"correction over {pluralize(pairs, 'pair')} of models"
-            )
-        lines.append(line)
-        lacking = [
-            _heading(found, column)
-            for column in found.columns
-            for name, cell in zip(found.names, found.cells(column.figure), strict=True)
-            if made.has_intervals and cell.value is not None and column.figure not in made.estimates[name]
-        ]
-        if lacking:
-            why = "no interval, because no resample of the images changes the metric"
-            lines.append(f"images     {why}: {', '.join(dict.fromkeys(lacking))}")
-    lines += [*_raters(found), *_not_measured(found)]
+def _images(found: Comparison) -> list[str]:
+    if (made := found.statistics) is None:
+        return []
+    line = f"images     {pluralize(made.resamples, 'resample')}: "
+    line += "95 % intervals over images" if made.has_intervals else "too few for intervals"
+    if pairs := comb(len(found.runs), 2):
+        line += "; p is the larger p-value of a paired bootstrap and a paired randomisation test, with Holm's "
+        line += f"correction over {pluralize(pairs, 'pair')} of models"
+    lacking = dict.fromkeys(
+        _heading(found, column)
+        for column in found.columns
+        for name, cell in zip(found.names, found.cells(column.figure), strict=True)
+        if made.has_intervals and cell.value is not None and column.figure not in made.estimates[name]
+    )
+    why = "no interval, because no resample of the images changes the metric"
+    return [line, f"images     {why}: {', '.join(lacking)}"] if lacking else [line]
+
+
+def _unrated(found: Comparison) -> Iterator[str]:
     for run in found.runs:
         if run.interval is not None and run.interval.map is not None:
             ends = " to ".join(map(percent, run.interval.map))
-            meaning = "is the 90 % interval if all pairs of senses were rated"
-            lines.append(f"unrated    {run.name}: SHOE-mAP {ends} {meaning}")
-    return lines
+            yield f"unrated    {run.name}: SHOE-mAP {ends} is the 90 % interval if all pairs of senses were rated"
 
 
 def _raters(found: Comparison) -> list[str]:
@@ -190,11 +175,8 @@ def _raters(found: Comparison) -> list[str]:
         return [line]
     otherwise = []
     for rater, alone in found.raters.items():
-        pairs = [
-            (j, i) if _order(together, i, j) > 0 else (i, j)
-            for i, j in combinations(known, 2)
-            if _order(together, i, j) * _order(alone, i, j) < 0
-        ]
+        pairs = [pair for pair in combinations(known, 2) if _order(together, *pair) * _order(alone, *pair) < 0]
+        pairs = [(j, i) if _order(together, i, j) > 0 else (i, j) for i, j in pairs]
         if pairs:
             otherwise.append(f"{rater} ranks {_first([f'{found.names[i]} above {found.names[j]}' for i, j in pairs])}")
     same = "every rater alone gives the same ranking of models as all raters together"

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,18 +19,16 @@ from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import pluralize
 from shoe.predictions.formats.registry import BONGARD
 from shoe.predictions.inventory import FoundFile, Inventory
-from shoe.report.text import count, decimals, print_line, table, words
+from shoe.report.text import count, decimals, print_line, print_lines, table, words
 from shoe.scoring.evidence.facts import nearest_seen
 from shoe.similarity import load_similarity
 
 
 def print_list(datasets: Sequence[ListedDataset], to: Console) -> None:
     """Print a table with one row per dataset."""
-    made = table("dataset", "what it is", "classes", "verbs", "objects", "splits of classes", names=2)
-    for each in datasets:
-        counts = _counts(each, ("classes", "verbs", "objects"))
-        made.add_row(*cells(each.name, each.title, *counts, " ".join(each.class_splits or ())))
-    to.print(_fold(made, 1, 5))
+    keys = ("classes", "verbs", "objects")
+    rows = (cells(d.name, d.title, *_counts(d, keys), " ".join(d.class_splits or ())) for d in datasets)
+    to.print(_fold(table("dataset", "what it is", *keys, "splits of classes", names=2, rows=rows), 1, 5))
     hint = "`shoe dataset info NAME` describes a dataset; `shoe dataset check FOLDER` lists its files in a folder"
     print_line(to, hint, "dim")
 
@@ -37,8 +36,7 @@ def print_list(datasets: Sequence[ListedDataset], to: Console) -> None:
 def print_card(card: DatasetCard, to: Console) -> None:
     """Print the description and the sizes of a dataset, and where to get its files."""
     print_line(to, f"{card.name} · {card.title}", "bold")
-    for line in (*card.papers, f"licence    {card.licence}"):
-        print_line(to, line)
+    print_lines(to, (*card.papers, f"licence    {card.licence}"))
     if classes := card.classes:
         parts = f"{classes.verbs:,} verbs, {classes.objects:,} objects, {classes.rare:,} rare"
         print_line(to, f"classes    {classes.all:,}: {parts}, {classes.no_interaction:,} no_interaction")
@@ -48,15 +46,13 @@ def print_card(card: DatasetCard, to: Console) -> None:
         made = table("as published", "images", "without triplets", "triplets", "classes", "source", rows=rows)
         to.print(_fold(made, 5))
     if splits := card.class_splits:
-        made = table("split of classes", "classes", "what is held out", names=3)
-        for name, split in splits.items():
-            made.add_row(*cells(name, ", ".join(f"{part} {n:,}" for part, n in split.parts.items()), split.about))
-        to.print(_fold(made, 2))
+        sizes = {name: ", ".join(f"{part} {n:,}" for part, n in split.parts.items()) for name, split in splits.items()}
+        rows = [cells(name, sizes[name], split.about) for name, split in splits.items()]
+        to.print(_fold(table("split of classes", "classes", "what is held out", names=3, rows=rows), 2))
     if card.files:
         rows = [cells(file.name, file.purpose, file.place) for file in card.files]
         to.print(_fold(table("file", "for", "where to get it", names=3, rows=rows), 1, 2))
-    for line in card.notes:
-        print_line(to, line)
+    print_lines(to, card.notes)
 
 
 def cells(*texts: str) -> list[Text]:
@@ -129,19 +125,16 @@ def class_split_info(benchmark: Benchmark, name: str) -> ClassSplitInfo:
         part: SplitPart(*(int(each.sum()) for each in (mask, mask & classes.no_interaction, mask & classes.rare)))
         for part, mask in split.parts.items()
     }
-    two = {SEEN, UNSEEN} <= split.parts.keys()
-    near = nearest_seen(split, classes, load_similarity(benchmark.similarity))
-    pairs = zip(near.unseen, near.seen, near.similarity.tolist(), strict=True) if near else ()
-    nearest = [NearestSeen(classes.labels[a], classes.labels[b], round(value, 6)) for a, b, value in pairs]
-    ranges = [RangeOfSimilarity(each.low, each.high, each.classes) for each in near.by_similarity({})] if near else []
-    return ClassSplitInfo(
-        *(name, benchmark.name, split.about, split.source, split.digest, parts),
-        lost_verbs=_lost(classes.verbs, classes.verb, split) if two else None,
-        lost_objects=_lost(classes.objects, classes.object, split) if two else None,
-        similarity=benchmark.similarity if near else None,
-        nearest=nearest if near else None,
-        by_nearest_seen=ranges if near else None,
-    )
+    found: dict[str, Any] = {}
+    if {SEEN, UNSEEN} <= split.parts.keys():
+        found["lost_verbs"] = _lost(classes.verbs, classes.verb, split)
+        found["lost_objects"] = _lost(classes.objects, classes.object, split)
+    if near := nearest_seen(split, classes, load_similarity(benchmark.similarity)):
+        pairs = zip(near.unseen, near.seen, near.similarity.tolist(), strict=True)
+        found["similarity"] = benchmark.similarity
+        found["nearest"] = [NearestSeen(classes.labels[a], classes.labels[b], round(value, 6)) for a, b, value in pairs]
+        found["by_nearest_seen"] = [RangeOfSimilarity(r.low, r.high, r.classes) for r in near.by_similarity({})]
+    return ClassSplitInfo(name, benchmark.name, split.about, split.source, split.digest, parts, **found)
 
 
 def _lost(names: Sequence[str], of_class: NDArray[np.integer], split: ClassSplit) -> list[str]:
@@ -157,16 +150,14 @@ def print_class_split(described: ClassSplitInfo, to: Console) -> None:
         rows.append(cells(name, *map(count, numbers)))
     to.print(table("part", "classes", "no_interaction", "without these", "rare", rows=rows))
     for noun, lost in (("verb", described.lost_verbs), ("object", described.lost_objects)):
-        if lost:
-            print_line(to, f"unseen     {pluralize(len(lost), noun)} only in unseen classes: {', '.join(lost)}")
-        elif lost is not None:
-            print_line(to, f"unseen     every {noun} is in a seen class")
+        if lost is not None:
+            some = f"{pluralize(len(lost), noun)} only in unseen classes: {', '.join(lost)}"
+            print_line(to, f"unseen     {some if lost else f'every {noun} is in a seen class'}")
     if ranges := described.by_nearest_seen:
         text = ", ".join(f"{each.low:g} to {each.high:g}: {each.classes}" for each in ranges)
         title = f"number of unseen classes by similarity to their nearest seen class ({described.similarity})"
         print_line(to, f"nearest    {title}: {text}")
-    print_line(to, f"source     {described.source}")
-    print_line(to, f"digest     {described.digest}")
+    print_lines(to, (f"source     {described.source}", f"digest     {described.digest}"))
 
 
 _TITLES = {
@@ -201,8 +192,8 @@ def print_summary(info: DatasetInfo, to: Console) -> None:
         rows.append(("rare by these counts (fewer than 10 triplets)", f"{recounted.classes}, {verdict}"))
     if published := info.published:
         rows.append((f"published counts of {published.split}", "matches" if published.matches else "differs"))
-        for name, pair in published.differs.items():
-            rows.append((f"  {_TITLES[name].strip()}", f"{pair.found:,}, published {pair.published:,}"))
+        differs = published.differs.items()
+        rows += [(f"  {_TITLES[name].strip()}", f"{of.found:,}, published {of.published:,}") for name, of in differs]
         rows.append(("  source", published.source))
     print_line(to, info.file)
     _print_table(["", ""], rows, to)
@@ -258,8 +249,8 @@ def dataset_check(folder: str, inventory: Inventory, wanted: Sequence[Benchmark]
         for benchmark in wanted
         for holds, options in inventory.missing(benchmark).items()
     ]
-    files = inventory.files
-    return DatasetCheck(folder, inventory.pictures, [*files], missing, list(_commands(folder, files)))
+    commands = list(_commands(folder, inventory.files))
+    return DatasetCheck(folder, inventory.pictures, [*inventory.files], missing, commands)
 
 
 def print_inventory(check: DatasetCheck, datasets: Sequence[str], to: Console) -> None:
@@ -268,20 +259,15 @@ def print_inventory(check: DatasetCheck, datasets: Sequence[str], to: Console) -
     print_line(to, f"{check.folder}: {sizes}", "bold")
     for dataset in datasets:
         print_line(to, dataset, "bold")
-        for file in check.files:
-            if file.dataset == dataset:
-                print_line(to, f"you have   {_description(file)}")
-        for missing in check.missing:
-            if missing.dataset == dataset:
-                places = "; or ".join(f"{file.name} from {file.place}" for file in missing.files)
-                print_line(to, f"missing    {missing.holds} ({missing.files[0].purpose}): get {places}")
-    for command in check.commands:
-        print_line(to, f"you can    {command}")
-    for file in check.files:
-        if (file.kind or file.problem) and not file.dataset:
-            print_line(to, f"also       {_description(file)}")
-    if others := [file.file for file in check.files if not (file.kind or file.problem or file.dataset)]:
-        print_line(to, f"not read   {', '.join(others)}", "dim")
+        print_lines(to, (f"you have   {_description(file)}" for file in check.files if file.dataset == dataset))
+        for missing in (each for each in check.missing if each.dataset == dataset):
+            places = "; or ".join(f"{file.name} from {file.place}" for file in missing.files)
+            print_line(to, f"missing    {missing.holds} ({missing.files[0].purpose}): get {places}")
+    print_lines(to, (f"you can    {command}" for command in check.commands))
+    others = (file for file in check.files if (file.kind or file.problem) and not file.dataset)
+    print_lines(to, (f"also       {_description(file)}" for file in others))
+    if unread := [file.file for file in check.files if not (file.kind or file.problem or file.dataset)]:
+        print_line(to, f"not read   {', '.join(unread)}", "dim")
     if not any(file.dataset or file.kind == BONGARD for file in check.files):
         print_line(to, "no file of a known dataset found; `shoe dataset list` prints the known datasets")
 
@@ -298,10 +284,8 @@ def _description(file: FoundFile) -> str:
         return f"{file.file}: predictions, {counts}"
     verdict = "no published counts" if file.published is None else "as published"
     if file.published is not None and not file.published.matches:
-        numbers = ", ".join(
-            f"{name.replace('_', ' ')} {differs.found:,}, not {differs.published:,}"
-            for name, differs in file.published.differs.items()
-        )
+        pairs = ((name.replace("_", " "), of.found, of.published) for name, of in file.published.differs.items())
+        numbers = ", ".join(f"{name} {found:,}, not {published:,}" for name, found, published in pairs)
         verdict = f"not as published: {numbers}; scores on this file are not comparable with scores on {file.holds}"
     return f"{file.file}: {file.holds or ''}, {counts}, {verdict}"
 
@@ -309,15 +293,13 @@ def _description(file: FoundFile) -> str:
 def _commands(folder: str, files: Sequence[FoundFile]) -> Iterator[str]:
     """Yield a scoring command for each ground truth file of test images."""
     labels = {file.dataset: file.file for file in files if file.holds == IMAGE_LABELS}
-    for file in files:
-        holds = file.holds or ""
-        if file.kind == "ground truth" and "train" not in holds:
-            option = f" --dataset {file.dataset}" if file.dataset != "hico-det" else ""
-            command = f"shoe score PREDICTIONS --ground-truth {shlex.quote(f'{folder}/{file.file}')}{option}"
-            yield command
-            if file.dataset in labels and "test" in holds:
-                path = shlex.quote(f"{folder}/{labels[file.dataset]}")
-                yield f"{command} --protocol {file.dataset}-known-object --image-labels {path}"
+    for file in (each for each in files if each.kind == "ground truth" and "train" not in (each.holds or "")):
+        option = f" --dataset {file.dataset}" if file.dataset != "hico-det" else ""
+        command = f"shoe score PREDICTIONS --ground-truth {shlex.quote(f'{folder}/{file.file}')}{option}"
+        yield command
+        if file.dataset in labels and "test" in (file.holds or ""):
+            path = shlex.quote(f"{folder}/{labels[file.dataset]}")
+            yield f"{command} --protocol {file.dataset}-known-object --image-labels {path}"
 
 
 _COUNTS = ("images", "triplets", "combinations")
@@ -331,21 +313,18 @@ def print_split(folder: str, card: DatasetSplit, to: Console) -> None:
         numbers = (getattr(parts.get(part), name, None) for name in _COUNTS for part in PARTS)
         made.add_row(title, *("" if number is None else count(number) for number in numbers))
     to.print(made)
-    shared = pluralize(card.shared.combinations, "combination")
-    nearest, quartiles, (train, test) = card.nearest, card.nearest.quartiles, (card.statistics[part] for part in PARTS)
-    objects, verbs = card.single.objects_of_one_verb, card.single.verbs_of_one_object
-    single = (("objects of one verb", objects), ("verbs of one object", verbs))
+    both = ((card.shared.combinations, "combination"), (card.shared.images, "image"))
+    nearest, (train, test) = card.nearest, (card.statistics[part] for part in PARTS)
     lines = [
-        f"both files share {shared} and {pluralize(card.shared.images, 'image')}",
+        f"both files share {' and '.join(pluralize(*each) for each in both)}",
         f"{card.combinations.held_out:,} of {card.combinations.all:,} combinations are held out; "
         f"{pluralize(card.dropped_images, 'image')} in neither file",
         f"images without triplets: {train.empty_images:,} in train, {test.empty_images:,} in test",
-        *(
-            f"{title}: {partners.all} in all, {partners.train} in training images, {partners.absent} missing there"
-            for title, partners in single
-        ),
-        f"similarity to the nearest training combination: {decimals(quartiles[0], 2)} to {decimals(quartiles[-1], 2)}, "
-        f"mean {decimals(nearest.mean, 2)} ({nearest.similarity})",
     ]
-    for line in lines:
-        print_line(to, line)
+    objects, verbs = card.single.objects_of_one_verb, card.single.verbs_of_one_object
+    for title, found in (("objects of one verb", objects), ("verbs of one object", verbs)):
+        lines.append(f"{title}: {found.all} in all, {found.train} in training images, {found.absent} missing there")
+    ends = " to ".join(decimals(nearest.quartiles[end], 2) for end in (0, -1))
+    mean = f"mean {decimals(nearest.mean, 2)} ({nearest.similarity})"
+    lines.append(f"similarity to the nearest training combination: {ends}, {mean}")
+    print_lines(to, lines)

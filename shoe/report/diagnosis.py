@@ -1,6 +1,6 @@
 """Diagnosis of models in the terminal and as JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec.structs import asdict
 from rich.console import Console
@@ -13,11 +13,10 @@ from shoe.core.errors import pluralize, printable
 from shoe.diagnosis.diagnose import Diagnosis
 from shoe.diagnosis.error_gains import ErrorAnalysis
 from shoe.diagnosis.error_types import ERRORS, GROUPS, NAMES
-from shoe.diagnosis.localisation import PairFigures
 from shoe.diagnosis.pairs import PairDiagnosis
 from shoe.diagnosis.record import ModelFigures
 from shoe.diagnosis.relations import Relation
-from shoe.diagnosis.semantics import Related, SemanticDiagnosis, WrongWords
+from shoe.diagnosis.semantics import Related, SemanticDiagnosis
 from shoe.diagnosis.vocabulary_gap import ConfusionExample, VocabularyGap
 from shoe.report.text import all_notes, decimals, percent, points, print_line, print_more, table, table_of_models, words
 
@@ -27,7 +26,7 @@ RELATIONS = {each.label: each.label.replace("_", " ") for each in Relation}
 RELATIONS |= {"same": "same meaning", "unresolved": "not in WordNet"}
 """Names of semantic relations in tables."""
 _SHOWN, _EXAMPLES = 10, 5
-_NO_WORD = "(nothing)"
+_NO_WORD, _UNRELATED = "(nothing)", ("unrelated", "unresolved")
 
 
 def print_semantics(found: SemanticDiagnosis, to: Console, *, verbose: bool = True) -> None:
@@ -51,7 +50,7 @@ def print_semantics(found: SemanticDiagnosis, to: Console, *, verbose: bool = Tr
         left = 1 - sum(confusion.share for confusion in gap.confusions[:_SHOWN])
         print_line(to, f"{rest:,} further confusions account for {percent(max(left, 0.0))} % of the credit")
     for number, confusion in enumerate(gap.confusions[:_EXAMPLES], 1):
-        print_line(to, f"{number}. {_example(confusion.examples[0])}")
+        _print_example(number, confusion.examples[0], to)
     print_line(to, "")
 
 
@@ -74,11 +73,9 @@ def _relation_table(found: SemanticDiagnosis, *, wide: bool) -> Table:
     return made
 
 
-def _commonest(related: Related | None) -> Text:
-    if related is None:
-        return Text("")
-    most = related.commonest[0]
-    return Text(f"{printable(most.label, 20)} ← {printable(most.predicted, 24) or _NO_WORD}  {most.times:,}")
+def _commonest(related: Related | None) -> str:
+    most = related.commonest[0] if related else None
+    return f"{printable(most.label, 20)} ← {printable(most.predicted, 24) or _NO_WORD}  {most.times:,}" if most else ""
 
 
 def _confusion_table(gap: VocabularyGap, *, wide: bool) -> Table:
@@ -96,21 +93,14 @@ def _confusion_table(gap: VocabularyGap, *, wide: bool) -> Table:
     return made
 
 
-def _example(found: ConfusionExample) -> str:
+def _print_example(number: int, found: ConfusionExample, to: Console) -> None:
     true, predicted = f"{found.verb.label} {found.object.label}", f"{found.verb.predicted} {found.object.predicted}"
-    return (
-        f"{found.image}: {true} ← {predicted}, similarity {found.similarity:.2f}, score {found.score:.2f}, "
-        f"human {_numbers(found.human_box)}, object {_numbers(found.object_box)}, pair IoU {found.iou:.2f}"
+    human, thing = (" ".join(f"{edge:.0f}" for edge in box) for box in (found.human_box, found.object_box))
+    print_line(
+        to,
+        f"{number}. {found.image}: {true} ← {predicted}, similarity {found.similarity:.2f}, score {found.score:.2f}, "
+        f"human [{human}], object [{thing}], pair IoU {found.iou:.2f}",
     )
-
-
-def _numbers(box: Sequence[float]) -> str:
-    return f"[{' '.join(f'{edge:.0f}' for edge in box)}]"
-
-
-def _share_related(wrong: WrongWords) -> float | None:
-    related = sum(each.count for name, each in wrong.by_relation.items() if name not in ("unrelated", "unresolved"))
-    return related / len(wrong.prediction) if len(wrong.prediction) else None
 
 
 _PARTS = {"negative_ap": "negative AP", "interaction_map": "interaction mAP", "map": "SHOE-mAP"}
@@ -146,11 +136,7 @@ SWEEPS = {
 def print_diagnoses(
     models: Models, truth: GroundTruth, to: Console, *, sweeps: bool = False, verbose: bool = False
 ) -> None:
-    """Print the diagnosis of one model, or of several side by side.
-
-    ``sweeps`` adds metrics at several thresholds. ``verbose`` adds tables of mAP as errors are fixed one after the
-    other, of pair detection and of wrong words, and the signatures.
-    """
+    """Print the diagnoses of models; ``sweeps`` adds metrics by threshold, and ``verbose`` adds all other tables."""
     first = next(iter(models.values()))
     counted = f"{pluralize(first.pairs.images, 'image')} and {pluralize(len(first.scope.truth), 'triplet')} evaluated"
     print_line(to, f"{truth.classes.name} · {printable(truth.split)} · {counted}", "bold")
@@ -173,8 +159,10 @@ def print_diagnoses(
                 if (gap := each.vocabulary_gap) is not None:
                     gains = (gap.matching, gap.false_positives, gap.verb_credit, gap.object_credit)
                     cells = [percent(gap.exact_map), *map(points, gains)]
-                related = (percent(_share_related(wrong)) for wrong in (each.interaction, each.object_class))
-                made.add_row(words(name), percent(each.means.map), *cells, *related)
+                for wrong in (each.interaction, each.object_class):
+                    counts = (of.count for of_kind, of in wrong.by_relation.items() if of_kind not in _UNRELATED)
+                    cells.append(percent(sum(counts) / len(wrong.prediction) if len(wrong.prediction) else None))
+                made.add_row(words(name), percent(each.means.map), *cells)
             to.print(made)
     for name, found in models.items():
         for curve in found.sweeps if sweeps else ():
@@ -200,10 +188,10 @@ def print_diagnoses(
 
 def verdict(found: ErrorAnalysis) -> str:
     """Return a sentence about the kind of error whose fix adds most mAP, or "" if no fix adds mAP."""
-    for error in (each for each in ERRORS if each.name == found.worst):
-        gain = points(found.deltas[error.name].map)
-        return f"costs most: {error.label} ({error.meaning}): {gain} mAP if only this kind of error were fixed"
-    return ""
+    if (error := next((each for each in ERRORS if each.name == found.worst), None)) is None:
+        return ""
+    gain = points(found.deltas[error.name].map)
+    return f"costs most: {error.label} ({error.meaning}): {gain} mAP if only this kind of error were fixed"
 
 
 def _print_one(models: Models, to: Console, *, verbose: bool) -> None:
@@ -280,7 +268,8 @@ def _error_table(found: Diagnosis, *, wide: bool) -> Table:
             cells += [percent(found.spreads[error.name].map)] if spread else []
             cells += map(points, [*delta[1:], *(found.part_deltas[part][error.name] for part in found.parts)])
             cells += [points(by_meaning[error.name].map)] if by_meaning else []
-            cells += [_bar(delta.map, most) if group is ERRORS else "", *([error.meaning] if wide else [])]
+            eighths = round(8 * 14 * max(delta.map or 0.0, 0.0) / most) if most > 0 and group is ERRORS else 0
+            cells += ["█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip(), *([error.meaning] if wide else [])]
             made.add_row(*cells, end_section=group is ERRORS and error is ranked[-1])
     return made
 
@@ -304,21 +293,15 @@ def _sub_task_table(models: Models) -> Table:
     several = len(models) > 1
     made = table_of_models("model" if several else "classes", *headings, "negative\nAP", "interaction\nmAP")
     for name, found in models.items():
-        named, negative = found.interaction_map, found.negative_ap
-        parts = (named.map, named.map_rare, named.map_non_rare) if named else (None, None, None)
-        cells = decimals(found.pairs.per_image, 1), percent(negative.all_points if negative else None)
-        _add_sub_tasks(made, name if several else "all", found.pairs, parts[0], *cells)
-        if not several:
-            _add_sub_tasks(made, "rare", found.pairs_rare, parts[1])
-            _add_sub_tasks(made, "non-rare", found.pairs_non_rare, parts[2])
+        interaction, negative = found.interaction_map, found.negative_ap
+        parts = (interaction.map, interaction.map_rare, interaction.map_non_rare) if interaction else (None, None, None)
+        per_image, negative_ap = decimals(found.pairs.per_image, 1), percent(negative.all_points if negative else None)
+        rows = [(name if several else "all", found.pairs, per_image, negative_ap)]
+        rows += [] if several else [("rare", found.pairs_rare, "", ""), ("non-rare", found.pairs_non_rare, "", "")]
+        for (row, pairs, number, ap), value in zip(rows, parts, strict=False):
+            shares = (pairs.recall, pairs.recall_one_to_one, pairs.precision, pairs.human_recall, pairs.object_recall)
+            made.add_row(words(row), number, *map(percent, shares), ap, percent(value))
     return made
-
-
-def _add_sub_tasks(
-    to: Table, name: str, pairs: PairFigures, interaction: float | None, per_image: str = "", negative: str = ""
-) -> None:
-    shares = (pairs.recall, pairs.recall_one_to_one, pairs.precision, pairs.human_recall, pairs.object_recall)
-    to.add_row(words(name), per_image, *map(percent, shares), negative, percent(interaction))
 
 
 def _notes(models: Models, *, verbose: bool) -> list[str]:
@@ -330,11 +313,6 @@ def _notes(models: Models, *, verbose: bool) -> list[str]:
         notes[name] = [f"{_PARTS.get(part, part)}: not measured: {why}" for part, why in absent.items()]
         notes[name] += [line for line in found.notes if line not in found.warnings]
     return all_notes(notes)
-
-
-def _bar(value: float | None, most: float) -> str:
-    eighths = round(8 * 14 * value / most) if value and value > 0 else 0
-    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
 
 class Model(ModelFigures, frozen=True):

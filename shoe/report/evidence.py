@@ -8,7 +8,7 @@ from shoe.comparison.run import Run
 from shoe.comparison.verify import Verdict
 from shoe.core.errors import pluralize, printable
 from shoe.diagnosis.protocol_differences import Difference, Explained
-from shoe.report.text import all_notes, count, percent, points, print_line, print_more, table, words
+from shoe.report.text import all_notes, count, percent, points, print_line, print_lines, print_more, table, words
 from shoe.scoring.evidence.audit import Audit
 from shoe.scoring.evidence.collect import CalibrationReport, Evidence, ModelCalibration, calibration
 from shoe.scoring.evidence.facts import Words
@@ -44,10 +44,8 @@ def essential_notes(report: Report, evidence: Evidence) -> list[str]:
     lines = [*report.warnings]
     lines += [f"{part}: not measured: {why}" for part, why in report.absent.items()]
     lines += [line for line in (report.notes.lines() if report.notes else []) if line not in lines]
-    facts = evidence.profile
-    if facts.outside_share:
-        share = percent(facts.outside_share)
-        lines.append(f"boxes      {share} % of predictions have a box that extends beyond its image")
+    if share := evidence.profile.outside_share:
+        lines.append(f"boxes      {percent(share)} % of predictions have a box that extends beyond its image")
     lines += [_part_line(name, part) for name, part in _parts(evidence) if any(part.unresolved)]
     for result in report.strict_results:
         lines += _strict_lines(result, report)
@@ -69,7 +67,7 @@ def detail_notes(report: Report, evidence: Evidence) -> list[str]:
         others = "`shoe diagnose` and other protocols define mAP differently"
         lines.append(f"mAP        {options.protocol}: {classes}. {others}")
         if strict.tied_share and strict.ties_matter:
-            lines.append(_tie_line(strict.options.protocol, strict.tied_share, order_free=False))
+            lines.append(_tie_line(options.protocol, strict.tied_share, order_free=False))
     if semantic := report.semantic:
         if semantic.tied_share and semantic.ties_matter:
             line = _tie_line(semantic.options.protocol, semantic.tied_share, order_free=semantic.options.order_free)
@@ -82,43 +80,38 @@ def detail_notes(report: Report, evidence: Evidence) -> list[str]:
             )
     found = evidence.resolution
     if found is not None and found.basis and evidence.profile.images:
-        lines.append(
-            f"similarity of compared words is based on: {percent(found.rated_share)} % ratings or "
-            f"equal meanings, {percent(found.fallback_share)} % equal spellings only, "
-            f"{percent(found.learned_share)} % predicted from ratings, {percent(found.unrated_share)} % none"
-        )
+        shares = (found.rated_share, found.fallback_share, found.learned_share, found.unrated_share)
+        bases = ("ratings or equal meanings", "equal spellings only", "predicted from ratings", "none")
+        based = ", ".join(f"{percent(share)} % {basis}" for share, basis in zip(shares, bases, strict=True))
+        lines.append(f"similarity of compared words is based on: {based}")
     return lines + bounds_notes(evidence)
 
 
 def _strict_lines(result: StrictResult, report: Report) -> list[str]:
-    options, name = result.options, result.options.protocol
-    lines = []
-    parts = (("mAP", result.map), ("rare", result.map_rare), ("non-rare", result.map_non_rare))
-    if absent := [part for part, value in parts if value is None]:
+    options, lines = result.options, []
+    parts = {"mAP": result.map, "rare": result.map_rare, "non-rare": result.map_non_rare}
+    known = [value for value in parts.values() if value is not None]
+    if absent := [part for part, value in parts.items() if value is None]:
         skips = options.zero_tp == "skip" or options.unpredicted == "full-only"
         why = "no class that this protocol counts" if skips else "no ground truth of such a class"
-        lines.append(f"{name}: {', '.join(absent)}: not measured: {why}")
+        lines.append(f"{', '.join(absent)}: not measured: {why}")
     if options.zero_tp == "skip":
-        known = [value for _, value in parts if value is not None]
-        is_below = len(known) == len(parts) and known[0] < min(known[1:])
-        lines.append(
-            f"{name}: classes with predictions but no true positive are left out; classes without predictions count "
-            "0 in mAP and are left out of rare and non-rare" + (", so mAP is below both" if is_below else "")
-        )
+        line = "classes with predictions but no true positive are left out; classes without predictions count 0 in mAP "
+        is_below = not absent and known[0] < min(known[1:])
+        lines.append(f"{line}and are left out of rare and non-rare{', so mAP is below both' if is_below else ''}")
     if truthless := int((~np.isnan(result.ap) & (report.truth.triplets_per_class == 0)).sum()):
         classes = f"{truthless:,} of its {result.classes:,} classes"
-        lines.append(f"{name}: {classes} have no ground truth in this file and count 0")
+        lines.append(f"{classes} have no ground truth in this file and count 0")
     if options.known_object == "boxes":
-        lines.append(f"{name}: annotated boxes decide whether an image shows an object; more exact: --image-labels")
-    return lines
+        lines.append("annotated boxes decide whether an image shows an object; more exact: --image-labels")
+    return [f"{options.protocol}: {line}" for line in lines]
 
 
 def _tie_line(protocol: str, share: float, *, order_free: bool) -> str:
     line = f"ties       {protocol}: {percent(share)} % of predictions have a score equal to that of another prediction "
-    line += "of their class; "
-    if order_free:
-        return f"{line}mAP is the mean over all orders of predictions with equal scores"
-    return f"{line}their order in the file changes mAP (`--bounds` shows by how much)"
+    changes = "their order in the file changes mAP (`--bounds` shows by how much)"
+    free = "mAP is the mean over all orders of predictions with equal scores"
+    return f"{line}of their class; {free if order_free else changes}"
 
 
 def bounds_notes(evidence: Evidence) -> list[str]:
@@ -170,12 +163,8 @@ _HEADINGS = {
 
 
 def print_audit(found: Audit, to: Console) -> None:
-    """Print, per protocol, a table of metrics and of the points that each attack adds to them; describe the attacks.
-
-    An attack is a change of the predictions that adds no information about any image.
-    """
-    for line in found.notes:
-        print_line(to, line, "bold")
+    """Print, per protocol, a table of metrics and of the points that each attack adds to them; describe the attacks."""
+    print_lines(to, found.notes, "bold")
     title = "points that each attack on the file adds to a metric"
     print_line(to, f"{title}; a sound metric gains nothing from any attack")
     for protocol, honest in found.protocols.items():
@@ -185,8 +174,7 @@ def print_audit(found: Audit, to: Console) -> None:
         for attack in found.attacks:
             made.add_row(attack.name, *(points(getattr(attack.protocols[protocol].gains, name)) for name in names))
         to.print(made)
-    for attack in found.attacks:
-        print_line(to, f"{attack.name:18} {attack.about}")
+    print_lines(to, (f"{attack.name:18} {attack.about}" for attack in found.attacks))
 
 
 def calibrated(run: Run, bins: int) -> ModelCalibration:
@@ -199,38 +187,28 @@ def calibrated(run: Run, bins: int) -> ModelCalibration:
 
 def print_calibration(found: CalibrationReport, to: Console) -> None:
     """Print the calibration error of each file and protocol; for a single file, also each bin that is not empty."""
-    for line in all_notes({model.predictions: model.notes for model in found.models}):
-        print_line(to, line, "bold")
+    print_lines(to, all_notes({model.predictions: model.notes for model in found.models}), "bold")
     print_line(to, "mean score compared with the percentage of right predictions; error: expected calibration error")
     made = table("predictions", "protocol", "mAP %", "error %", "tied %", "ranked")
-    for model in found.models:
-        for each in model.protocols:
-            ranked = "–" if each.ranked is None else f"{each.ranked:,}"
-            figures = map(percent, (each.map, each.error, each.tied_share))
-            made.add_row(model.predictions, each.protocol, *figures, ranked)
+    for name, each in ((model.predictions, each) for model in found.models for each in model.protocols):
+        figures = map(percent, (each.map, each.error, each.tied_share))
+        made.add_row(name, each.protocol, *figures, "–" if each.ranked is None else count(each.ranked))
     to.print(made)
     for each in found.models[0].protocols if len(found.models) == 1 else ():
-        made = table(f"scores, {each.protocol}", "predictions", "mean score %", "right %")
-        for bin_ in (bin_ for bin_ in each.bins if bin_.predictions):
-            scores = f"{bin_.low:.2f} to {bin_.high:.2f}"
-            made.add_row(scores, count(bin_.predictions), percent(bin_.score), percent(bin_.right))
+        bins = [(f"{b.low:.2f} to {b.high:.2f}", b.predictions, b.score, b.right) for b in each.bins if b.predictions]
+        rows = ((scores, count(number), percent(score), percent(right)) for scores, number, score, right in bins)
         if each.bins:
-            to.print(made)
+            to.print(table(f"scores, {each.protocol}", "predictions", "mean score %", "right %", rows=rows))
 
 
 _FIGURES = ("mAP", "rare", "non-rare")
 
 
 def print_explained(report: Report, found: Explained, to: Console, *, verbose: bool = False) -> None:
-    """Print mAP by protocol, effects of differing rules and, if images are labelled, false positives by image label.
-
-    With ``verbose``, also print all notes, rare and non-rare mAP, rules without effect, classes that changed most, and
-    the effect of duplicate annotations.
-    """
-    for line in found.notes if verbose else report.warnings:
-        print_line(to, line, "bold")
+    """Print mAP by protocol, effects of rules, and false positives by image label; ``verbose`` adds all details."""
+    print_lines(to, found.notes if verbose else report.warnings, "bold")
     results = report.strict_results
-    rows = [(r.protocol, *map(percent, (r.map, r.map_rare, r.map_non_rare)), str(r.classes)) for r in results]
+    rows = ((r.protocol, *map(percent, (r.map, r.map_rare, r.map_non_rare)), str(r.classes)) for r in results)
     to.print(table("protocol", *_FIGURES, "classes", rows=rows))
     if verbose:
         for difference in found.differences:
@@ -261,8 +239,7 @@ def print_explained(report: Report, found: Explained, to: Console, *, verbose: b
     elif verbose:
         print_line(to, "`--image-labels anno.mat` also counts which false positives the annotators verified.")
     if verbose:
-        for result in results:
-            print_line(to, f"signature  {report.signature_of(result).short()}")
+        print_lines(to, (f"signature  {report.signature_of(result).short()}" for result in results))
     else:
         print_more(to)
 
@@ -276,8 +253,7 @@ def _print_difference(found: Difference, to: Console) -> None:
     rows = [(r.name, r.before, r.after, *map(points, shares[r.name])) for r in found.rules if any(shares[r.name])]
     rows.append(("together", "", "", *map(points, (found.map, found.map_rare, found.map_non_rare))))
     to.print(table(names, "from", "to", *_FIGURES, names=3, rows=rows))
-    without_effect = [f"{r.name} ({r.before}, {r.after})" for r in found.rules if not any(shares[r.name])]
-    if without_effect:
+    if without_effect := [f"{r.name} ({r.before}, {r.after})" for r in found.rules if not any(shares[r.name])]:
         print_line(to, f"no effect  {', '.join(without_effect)}")
     if found.classes:
         made = table(f"largest changes of {len(found.classes)}", found.before, found.after, "change by rule")
@@ -313,5 +289,4 @@ def print_verdict(name: str, verdict: Verdict, to: Console) -> None:
     for key, figure in verdict.figures.items():
         made.add_row(key, percent(figure.run), percent(figure.now), "equal" if figure.equal else "differs")
     to.print(made)
-    for each in verdict.mismatches:
-        print_line(to, f"{each.name:<10} {each.run} in the run, {each.now} now: {each.why}")
+    print_lines(to, (f"{m.name:<10} {m.run} in the run, {m.now} now: {m.why}" for m in verdict.mismatches))

@@ -6,9 +6,9 @@ Names of result files contain a digest of everything that the results depend on:
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 
@@ -19,8 +19,7 @@ from shoe.core.io.files import atomic_write, is_stream, make_folder, read_bytes
 from shoe.core.io.json import read_typed
 from shoe.engines.base import Engine, Shard, content_digest
 from shoe.lexicon.store import lexicon
-from shoe.report.score_files import Score, as_json
-from shoe.report.terminal import comparison_table
+from shoe.report.score import Score, as_json, comparison_table
 from shoe.report.text import model_names
 from shoe.scoring.evidence.collect import Evidence
 from shoe.scoring.file_options import ScoringOptions
@@ -28,8 +27,7 @@ from shoe.similarity import Similarity, similarity_for
 from shoe.version import __version__
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Result of :func:`score_many`.
 
     Attributes:
@@ -45,8 +43,7 @@ class Outcome:
     others: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Common:
+class _Common(NamedTuple):
     options: ScoringOptions
     truth: GroundTruth
     similarity: Similarity
@@ -66,10 +63,7 @@ def score_many(
     """Score the files that have no results yet, and write for each the output of ``shoe score FILE --json``.
 
     Args:
-        files: prediction files that all workers can read.
-        options: ground truth and options of scoring.
         folder: folder for results, created if needed. Other processes may write to it at the same time.
-        engine: executor that runs the workers.
         shard: part of the files to score, chosen by a hash of their content; None for all.
         bounds: whether to compute bounds due to unrated pairs and the order of lines.
 
@@ -94,9 +88,8 @@ def score_many(
             failed[path] = str(error)
     places = {}
     for path, digest in digests.items():
-        key = hashlib.blake2b(settings + digest).hexdigest()[:16]
         stem = os.fsencode(path.stem)[:80].decode("utf-8", "ignore")  # names of files may have 255 bytes
-        places[path] = folder / f"{stem}-{key}.json"
+        places[path] = folder / f"{stem}-{hashlib.blake2b(settings + digest).hexdigest()[:16]}.json"
     wanted = {path: place for path, place in places.items() if not place.exists()}
     mine = {os.path.abspath(path): path for path in wanted if shard is None or shard.holds_one(digests[path])}
     scored = 0
@@ -142,10 +135,8 @@ def _scored(common: _Common, key: tuple[str, bytes]) -> bytes | str:
 def _settings(options: ScoringOptions, similarity: Similarity, *, bounds: bool) -> bytes:
     """Return a digest of all that results depend on, except predictions: options, contents of files, and version."""
     facts: dict[str, Any] = {**asdict(options), "bounds": bounds, "version": __version__}
-    split = Path(options.split) if options.split else None
-    files = {"ground_truth": options.ground_truth, "classes": options.classes, "image_labels": options.image_labels}
-    for name, path in {**files, "split": split}.items():
-        if path is not None and (name != "split" or path.is_file()):
-            facts[name] = content_digest(read_bytes(path)).hex()
+    for name in ("ground_truth", "classes", "image_labels", "split"):
+        if (value := getattr(options, name)) and (name != "split" or Path(value).is_file()):
+            facts[name] = content_digest(read_bytes(value)).hex()
     facts |= {"lexicon": lexicon().digest, "similarity": similarity.digest}
     return hashlib.blake2b(repr(sorted(facts.items())).encode(), digest_size=16).digest()

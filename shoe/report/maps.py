@@ -19,7 +19,7 @@ from shoe.maps.info import MapInfo
 from shoe.maps.job import PAPER, Outcome
 from shoe.maps.learn import MapLearned
 from shoe.maps.session import Raters
-from shoe.report.text import count, decimals, percent, print_line, table, words
+from shoe.report.text import count, decimals, percent, print_line, print_lines, table, words
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import HIGHEST
@@ -44,24 +44,18 @@ def print_info(similarity: SimilarityMap, info: MapInfo, to: Console) -> None:
         for part, counts in (("verbs", counted.verbs), ("objects", counted.objects)):
             total = sum(rating * number for rating, number in enumerate(counts.histogram))
             mean = decimals(total / counts.rated if counts.rated else None, 2)
-            made.add_row(
-                words(counted.name), part, *map(count, (counts.rated, counts.missing, *counts.histogram)), mean
-            )
+            numbers = map(count, (counts.rated, counts.missing, *counts.histogram))
+            made.add_row(words(counted.name), part, *numbers, mean)
     to.print(made)
     for rater in similarity.raters:
         print_line(to, ": ".join([rater.name, rater.model, *([str(rater.note)] if rater.note else [])]))
-        for line in _prose_lines(dict(rater.details), 1):
-            print_line(to, line)
-    if len(similarity.raters) > 1:
-        made = table("raters", "", "part", "both rated", "equal %", "Pearson", "kappa (quadratic)", names=3)
-        for part, of_part in info.parts.items():
-            for found in of_part.agreement:
-                equal = decimals(None if found.exact is None else 100 * found.exact, 1)
-                figures = (count(found.pairs), equal, decimals(found.pearson), decimals(found.quadratic_weighted_kappa))
-                made.add_row(*map(words, found.raters), f"{part}s", *figures)
-        to.print(made)
-    else:
-        print_line(to, "")
+        print_lines(to, _prose_lines(dict(rater.details), 1))
+    made = table("raters", "", "part", "both rated", "equal %", "Pearson", "kappa (quadratic)", names=3)
+    for part, found in ((part, found) for part, of_part in info.parts.items() for found in of_part.agreement):
+        equal = decimals(None if found.exact is None else 100 * found.exact, 1)
+        figures = (count(found.pairs), equal, decimals(found.pearson), decimals(found.quadratic_weighted_kappa))
+        made.add_row(*map(words, found.raters), f"{part}s", *figures)
+    to.print(made if len(similarity.raters) > 1 else "")
     made = table("coverage", "pairs", "rated", "class senses", "covered", "fewest", "median", "most")
     for part, of_part in info.parts.items():
         cells = ["–"] * 4
@@ -73,17 +67,14 @@ def print_info(similarity: SimilarityMap, info: MapInfo, to: Console) -> None:
     to.print(made)
     covered = f"covered: class senses of {similarity.dataset} in at least one rated pair"
     print_line(to, f"{covered}; fewest, median, most: rated pairs per class sense")
-    for part, of_part in info.parts.items():
-        if of_part.coverage:
-            fewest = sorted(of_part.coverage.items(), key=lambda item: item[1])[:5]
-            senses = ", ".join(f"{sense} {rated:,}" for sense, rated in fewest)
-            print_line(to, f"{part}s with the fewest rated pairs: {senses}")
-    for line in _prose_lines(similarity.provenance):
-        print_line(to, line)
+    for part, coverage in ((part, of_part.coverage) for part, of_part in info.parts.items() if of_part.coverage):
+        fewest = sorted(coverage.items(), key=lambda item: item[1])[:5]
+        senses = ", ".join(f"{sense} {rated:,}" for sense, rated in fewest)
+        print_line(to, f"{part}s with the fewest rated pairs: {senses}")
+    print_lines(to, _prose_lines(similarity.provenance))
     if info.check:
         _print_check(info.check, to)
-    for line in info.warnings:
-        print_line(to, f"warning: {line}", style="yellow")
+    print_lines(to, (f"warning: {line}" for line in info.warnings), style="yellow")
 
 
 def _print_check(check: dict[str, PartCheck], to: Console) -> None:
@@ -93,9 +84,8 @@ def _print_check(check: dict[str, PartCheck], to: Console) -> None:
         shares = found.median_share, max(found.broad_classes.values(), default=None)
         means = (decimals(mean, 2) for mean in (found.asymmetry, found.hypernyms, found.siblings))
         made.add_row(part, count(found.classes), *map(percent, shares), *means)
-        for pair in found.surprising:
-            synsets = words(pair.class_synset), words(pair.synset)
-            pairs.add_row(*synsets, decimals(pair.rating, 2), decimals(pair.expected, 2))
+        for p in found.surprising:
+            pairs.add_row(words(p.class_synset), words(p.synset), decimals(p.rating, 2), decimals(p.expected, 2))
     to.print(made)
     print_line(to, "similar to: % of the senses with a value of at least 0.5 of 4, per class, without hyponyms")
     print_line(to, "both directions: mean difference of two class senses; hypernyms, siblings: mean value, 0 to 4")
@@ -108,12 +98,9 @@ def _prose_lines(value: Any, depth: int = 0) -> Iterator[str]:
         yield f"{indent}…"
     elif isinstance(value, dict):
         for key, below in value.items():
-            shown = printable(str(key))
-            if isinstance(below, (dict, list)):
-                yield f"{indent}{shown}"
-                yield from _prose_lines(below, depth + 1)
-            else:
-                yield f"{indent}{shown}: {printable(str(below), longest=_LONGEST)}"
+            nested = isinstance(below, (dict, list))
+            yield f"{indent}{printable(str(key))}{'' if nested else f': {printable(str(below), longest=_LONGEST)}'}"
+            yield from _prose_lines(below, depth + 1) if nested else ()
     elif isinstance(value, list):
         for item in value[:_MOST_ITEMS]:
             lines = list(_prose_lines(item, depth + 1))
@@ -132,26 +119,22 @@ def print_diff(
     maps: tuple[SimilarityMap, SimilarityMap], found: MapDiff, reports: tuple[Report, Report] | None, to: Console
 ) -> None:
     """Print the differences of two similarity maps and, if given, of the two reports scored with them."""
-    for side, similarity in zip("AB", maps, strict=True):
-        print_line(to, f"{side}  {heading(similarity)}", style="bold")
+    print_lines(to, (f"{side}  {heading(of)}" for side, of in zip("AB", maps, strict=True)), style="bold")
     print_line(to, f"value of a pair: {found.ensemble} of its ratings, scaled to 0..1")
     made = table("part", "shared pairs", "only A", "only B", "Pearson", "Spearman", "mean |B - A|")
     for part, d in found.parts.items():
         figures = map(decimals, (d.pearson, d.spearman, d.mean_difference))
         made.add_row(f"{part}s", *map(count, (d.shared, d.only_a, d.only_b)), *figures)
     to.print(made)
-    for part, diff in found.parts.items():
-        if diff.largest:
-            largest = table("A", "B", names=0)
-            largest.add_column(f"largest disagreements, {part}s: class")
-            largest.add_column("other sense")
-            for pair in diff.largest:
-                senses = zip((pair.class_synset, pair.synset), pair.lemmas, pair.glosses or ("", ""), strict=True)
-                texts = (
-                    f"{name} ({lemmas})" + (f": {gloss}" if pair.glosses else "") for name, lemmas, gloss in senses
-                )
-                largest.add_row(decimals(pair.a, 2), decimals(pair.b, 2), *(words(text, longest=300) for text in texts))
-            to.print(largest)
+    for part, pairs in ((part, diff.largest) for part, diff in found.parts.items() if diff.largest):
+        largest = table("A", "B", names=0)
+        largest.add_column(f"largest disagreements, {part}s: class")
+        largest.add_column("other sense")
+        for pair in pairs:
+            senses = zip((pair.class_synset, pair.synset), pair.lemmas, pair.glosses or ("", ""), strict=True)
+            texts = (f"{name} ({lemmas}){f': {gloss}' if pair.glosses else ''}" for name, lemmas, gloss in senses)
+            largest.add_row(decimals(pair.a, 2), decimals(pair.b, 2), *(words(text, longest=300) for text in texts))
+        to.print(largest)
     if found.score and reports:
         a, b = found.score.a, found.score.b
         scores = [["SHOE-mAP", *_with_difference(a.map, b.map)], ["SHOE-mF1", *_with_difference(a.mf1, b.mf1)]]
@@ -160,8 +143,7 @@ def print_diff(
             moved = ((words(m.label), count(m.ground_truths), *_with_difference(m.a, m.b)) for m in moves)
             columns = ("ground truths", "AP under A", "AP under B", "B - A")
             to.print(table("classes with the largest change", *columns, rows=moved))
-        for side, report in zip("AB", reports, strict=True):
-            print_line(to, f"signature {side}  {report.signature.short()}")
+        print_lines(to, (f"signature {side}  {of.signature.short()}" for side, of in zip("AB", reports, strict=True)))
 
 
 def _with_difference(a: float | None, b: float | None) -> tuple[str, str, str]:
@@ -169,15 +151,12 @@ def _with_difference(a: float | None, b: float | None) -> tuple[str, str, str]:
 
 
 def print_ablation(ablation: MapAblate, similarity: SimilarityMap, report: Report | None, to: Console) -> None:
-    """Print score and agreement with people of each subset of a map's raters; at most 64 subsets are shown.
-
-    ``report`` is the score with all raters; None if nothing was scored.
-    """
+    """Print the scores (if ``report`` is given) and agreement with people of at most 64 subsets of a map's raters."""
     more, kinds = len(ablation.subsets) - _MOST_ROWS, ablation.human or {}
     print_line(to, heading(similarity), style="bold")
     print_line(to, f"value of a pair: {similarity.ensemble} of its ratings by the subset of raters, scaled to 0..1")
-    for kind, of_kind in kinds.items():
-        print_line(to, f"human ratings: {of_kind.pairs:,} pairs of {kind}, {of_kind.ratings:,} ratings")
+    humans = (f"{of.pairs:,} pairs of {kind}, {of.ratings:,} ratings" for kind, of in kinds.items())
+    print_lines(to, (f"human ratings: {human}" for human in humans))
     if len(similarity.raters) > 1:
         both = (column for parts in ablation.correlations for column in (f"{parts[:-1]} pairs of both", "Pearson"))
         made = table("raters", "", *both, names=2)
@@ -241,29 +220,23 @@ def _range(spread: SubsetSpread) -> str:
 
 
 def learned_table(found: MapLearned) -> Group:
-    """Return a table of the accuracy of predicted ratings, and a warning per class with implausibly high predictions.
-
-    Verbs and objects each have two rows: accuracy for senses, and for classes, that do not occur in the training data.
-    """
+    """Return the accuracy of predicted ratings for new senses and new classes, and a warning per suspect class."""
     made = table("predicted", "held out", "pairs", "rho", "kappa (quadratic)", "off by", "bias", names=2)
     for part, of_part in (("verbs", found.verbs), ("objects", found.objects)):
         for held_out, figures in (("senses", of_part.by_sense), ("classes", of_part.by_class)):
             cells = map(decimals, (figures.rho, figures.kappa, figures.off_by, figures.bias))
             made.add_row(part, held_out, count(figures.pairs), *cells)
-    lines = [
+    lines = (
         f"{each.synset}: found a predicted rating of at least 0.5 for {percent(each.unrated_share)} % of the unrated "
         f"senses, expected fewer than of the rated senses ({percent(each.rated_share)} %); rate unrated senses of this "
         "class and run `shoe map learn` again"
         for each in (*found.verbs.suspect_classes, *found.objects.suspect_classes)
-    ]
-    return Group(made, *(Text(printable(line, longest=500)) for line in lines))
+    )
+    return Group(made, *(words(line, longest=500) for line in lines))
 
 
 def estimate_table(estimate: Estimate) -> Group:
-    """Return the planned pairs, a table of expected costs per rater, and the assumptions of an estimate.
-
-    "~" marks an uncertain value. Below an uncertain cost or duration are the lowest and the highest value.
-    """
+    """Return planned pairs, expected costs per rater ("~" marks uncertain values), and assumptions of an estimate."""
     columns = ("answered", "to ask", "requests", "tokens in", "out", printable(f"cost {estimate.currency}"), "hours")
     made = table("rater", *columns)
     made.columns[0].no_wrap, made.columns[0].overflow = False, "fold"
@@ -276,10 +249,9 @@ def estimate_table(estimate: Estimate) -> Group:
     if len(estimate.raters) > 1:
         made.add_section()
         made.add_row("all", *[""] * 5, _span(estimate.cost, _money) if estimate.cost else "unknown", "")
-    planned = ", ".join(
-        f"{estimate.rows[part]:,} {part} pairs ({count:,} to be asked)" for part, count in estimate.questions.items()
-    )
-    notes = [Text(printable(f"- {line}", longest=500)) for line in estimate.assumptions]
+    asked = estimate.questions.items()
+    planned = ", ".join(f"{estimate.rows[part]:,} {part} pairs ({number:,} to be asked)" for part, number in asked)
+    notes = (words(f"- {line}", longest=500) for line in estimate.assumptions)
     return Group(Text(f"planned: {planned}"), made, *notes)
 
 
@@ -324,8 +296,7 @@ def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
         for name, found in rated.disagreements.items() if rated.sampled is not None else ():
             share, low, high, *paper = (f"{100 * v:.3f} %" for v in (found.share, *found.interval_95, *PAPER))
             interval = f"95 % interval {low} to {high}; the paper's models {' to '.join(paper)}"
-            line = f"  {name} rated {found.not_zero:,} of {found.rated:,} above 0: {share} ({interval})"
-            print_line(to, line)
+            print_line(to, f"  {name} rated {found.not_zero:,} of {found.rated:,} above 0: {share} ({interval})")
     if any(tally.requests or tally.done or tally.cached for tally in outcome.tallies):
         cost = f"cost {raters.file.currency}"
         made = table("rater", "answers", "from cache", "requests", "retries", "failures", "tokens in", "out", cost)
@@ -334,8 +305,7 @@ def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
             numbers = map(count, (*counts, tally.input_tokens, tally.output_tokens))
             made.add_row(words(tally.name), *numbers, "unknown" if tally.is_unpriced else f"{tally.cost:,.4f}")
         to.print(made)
-    for line in failure_lines(outcome):
-        print_line(to, line)
+    print_lines(to, failure_lines(outcome))
 
 
 def failure_lines(outcome: Outcome) -> Iterator[str]:
@@ -353,10 +323,10 @@ def unanswered_questions(outcome: Outcome) -> int:
 
 def round_line(state: CompletionRound, currency: str) -> str:
     """Return one line with SHOE-mAP, its interval, number of rated pairs and cost after a round of rating."""
-    low, high = state.map_interval
+    ends = " and ".join(map(percent, state.map_interval))
     rated = f"{state.rated:,} pairs rated" if state.rated else "no pair rated by this command yet"
     cost = f", {state.cost:,.4g} {currency}" if state.cost else ""
-    return f"SHOE-mAP {percent(state.map)}, between {percent(low)} and {percent(high)}; {rated}{cost}"
+    return f"SHOE-mAP {percent(state.map)}, between {ends}; {rated}{cost}"
 
 
 def rounds_table(completion: Completion, currency: str) -> Table:

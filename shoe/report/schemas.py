@@ -20,7 +20,7 @@ from shoe.report.average import Average
 from shoe.report.comparison import Compare
 from shoe.report.datasets import ClassSplitInfo, DatasetCheck
 from shoe.report.diagnosis import OneModel, SeveralModels
-from shoe.report.score_files import Score
+from shoe.report.score import Score
 from shoe.report.similarity import ExplainedSimilarity
 from shoe.scoring.bongard.build import BongardBuild
 from shoe.scoring.bongard.score import BongardScore

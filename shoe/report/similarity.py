@@ -73,15 +73,11 @@ def similarity_of(
     """Return the similarity of a class and a prediction, both words or both interactions, with its explanation.
 
     Args:
-        source: similarity map or WordNet measure.
-        a: class as a sense, word or interaction.
-        b: predicted word or interaction.
+        a, b: class as a sense, word or interaction; predicted word or interaction.
         part: "verb" or "object", for a word that is both.
         combine, weight: how verb and object are combined, and the weight of the verb, 0 to 1.
 
-    Raises:
-        OptionError: if the dataset has no such class, ``a`` is both a verb and an object and ``part`` is None, or, for
-            interactions, ``combine`` is unknown or ``weight`` out of range.
+    Raises OptionError for an unknown class, a word that may be verb or object, and invalid ``combine`` or ``weight``.
     """
     classes = benchmark(source.dataset if isinstance(source, SimilarityMap) else DEFAULT).classes
     parts, interaction = explanations(source, classes, a, b, part)

@@ -1,5 +1,6 @@
 """Results of rating studies, and agreement of metrics with human ratings, in the terminal and as LaTeX."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -8,7 +9,7 @@ from rich.text import Text
 from shoe.core.errors import pluralize, printable
 from shoe.report.bongard import group_name
 from shoe.report.comparison import escaped
-from shoe.report.text import count, decimals, percent, print_line, table, table_of_models
+from shoe.report.text import count, decimals, percent, print_line, print_lines, table, table_of_models
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.agreement import Ends, Figure
 from shoe.study.analysis import RULES, Agreement, StudyReport
@@ -21,10 +22,7 @@ from shoe.study.testers import Result, TestersReport
 
 
 def print_study(study: StudyRatings, found: StudyReport, to: Console, *, as_drawn: bool = False) -> None:
-    """Print the agreement of raters with intervals, results per person and per rater of a map, and excluded raters.
-
-    ``study`` must not contain gold items (attention checks). ``as_drawn`` adds a note that weights were not used.
-    """
+    """Print a study without gold items: agreement, raters, exclusions; ``as_drawn`` adds a note on unused weights."""
     holes = f", {pluralize(study.holes, 'line')} without a rating" if study.holes else ""
     print_line(to, shape_of(study) + holes, "bold")
     if study.weights:
@@ -56,8 +54,7 @@ def print_study(study: StudyRatings, found: StudyReport, to: Console, *, as_draw
         ratings = pluralize(seen.answers, "rating")
         print_line(to, f"image      {share} of {ratings} changed after the image was shown{size}")
     excluded = {name: rater.excluded for name, rater in found.raters.items() if rater.excluded}
-    for name, rules in excluded.items():
-        print_line(to, f"excluded   {printable(name)}: {'; '.join(rules)}")
+    print_lines(to, (f"excluded   {printable(name)}: {'; '.join(rules)}" for name, rules in excluded.items()))
     if not excluded:
         print_line(to, f"excluded   no rater; rules for exclusion: {'; '.join(RULES)}", "dim")
     if as_drawn:
@@ -96,10 +93,7 @@ def columns_of(found: StudyReport) -> dict[str, Agreement]:
 
 
 def figure_rows(agreement: Agreement) -> dict[str, str]:
-    """Return {name: text} of measures of agreement with intervals, and of numbers of items and ratings.
-
-    The text of a measure without a value is "undefined".
-    """
+    """Return {name: text} of measures of agreement with intervals ("undefined" if None), and of items and ratings."""
     rows = {f"Krippendorff's alpha, {level}": _figure(figure) for level, figure in agreement.alpha.items()}
     rows["quadratic weighted kappa, mean of pairs"] = _figure(agreement.kappa)
     rows["each rater against the others' mean (rho)"] = _figure(agreement.ceiling)
@@ -155,15 +149,21 @@ def _ends(interval: Ends | None, digits: int = 3) -> str:
 
 def study_latex(found: StudyReport) -> str:
     r"""Return a LaTeX table with a row per measure of agreement, "--" if undefined; needs ``\usepackage{booktabs}``."""
-    lines = [r"\begin{tabular}{lrr}", r"\toprule", r"figure & value & 95\,\% interval \\", r"\midrule"]
     named = {f"Krippendorff's $\\alpha$ ({level})": figure for level, figure in found.all.alpha.items()}
     named |= {"quadratic weighted $\\kappa$": found.all.kappa, "rater against others ($\\rho$)": found.all.ceiling}
     if found.all.reference:
         named["reference against raters ($\\rho$)"] = found.all.reference.spearman
         named["reference: agreement"] = found.all.reference.agreement
-    for name, figure in named.items():
-        value = "--" if figure.value is None else f"{figure.value:.3f}"
-        lines.append(f"{name} & {value} & {_ends(figure.interval).strip() or '--'} \\\\")
+    values = ((name, figure.value, _ends(figure.interval).strip()) for name, figure in named.items())
+    rows = [[name, "--" if value is None else f"{value:.3f}", ends or "--"] for name, value, ends in values]
+    return _latex("lrr", [[["figure", "value", r"95\,\% interval"]], rows])
+
+
+def _latex(alignment: str, blocks: Sequence[Sequence[Sequence[str]]]) -> str:
+    """Return a LaTeX table of blocks of rows, with a line above each block; needs the package booktabs."""
+    lines = [rf"\begin{{tabular}}{{{alignment}}}"]
+    for number, rows in enumerate(blocks):
+        lines += [r"\midrule" if number else r"\toprule", *(" & ".join(row) + r" \\" for row in rows)]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
@@ -212,12 +212,11 @@ def _share(figure: Figure) -> str:
 
 def testers_latex(found: TestersReport) -> str:
     r"""Return a LaTeX table with one row per group of problems; needs ``\usepackage{booktabs}``."""
-    head = r"problems & number & right [95\,\% interval] & kept \\"
-    lines = [r"\begin{tabular}{lrrr}", r"\toprule", head, r"\midrule"]
+    rows = []
     for name, result in found.results.items():
         cells = count(result.problems), _share(result.accuracy), _kept_share(result)
-        lines.append(" & ".join([group_name(name).replace("_", r"\_"), *cells]) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+        rows.append([group_name(name).replace("_", r"\_"), *cells])
+    return _latex("lrrr", [[["problems", "number", r"right [95\,\% interval]", "kept"]], rows])
 
 
 KINDS = {"prediction": "predictions", "image": "models on images", "model": "models"}
@@ -269,23 +268,19 @@ def _print_closest(name: str, level: Level, to: Console) -> None:
             shown = "undefined" if p is None else "< 0.001" if p < 0.001 else f"= {p:.3f}"
             further.append(f"{other} (by {abs(each.value or 0):.3f}, p {shown})")
     ends = level.figures[best][figure].interval
-    if figure == "kendall" and ends is not None and ends[0] <= 0:
-        reason = f"the interval of the best metric, {best}, includes 0 (chance)"
-        print_line(to, f"closest    by {HEADINGS[figure]}: no metric: {reason}")
-        return
     like = f"; no significant difference to: {', '.join(others)}" if others else ""
     behind = f"; significantly further from people: {', '.join(further)}" if further else ""
-    print_line(to, f"closest    by {HEADINGS[figure]}: {best}{like}{behind}")
+    line = f"{best}{like}{behind}"
+    if figure == "kendall" and ends is not None and ends[0] <= 0:
+        line = f"no metric: the interval of the best metric, {best}, includes 0 (chance)"
+    print_line(to, f"closest    by {HEADINGS[figure]}: {line}")
 
 
 def against_latex(found: MeasureComparison) -> str:
     r"""Return a LaTeX table of the agreement of each measure with people; needs ``\usepackage{booktabs}``."""
-    lines = [r"\begin{tabular}{lrrrr}", r"\toprule"]
-    for number, (name, level) in enumerate(found.levels.items()):
-        names = list(next(iter(level.figures.values()), {}))
-        lines += [r"\midrule"] if number else []
-        lines += [" & ".join([f"by {KINDS[name]}", *(HEADINGS[each] for each in names)]) + r" \\", r"\midrule"]
-        for measure, figures in level.figures.items():
-            cells = [escaped(measure), *map(_figure, figures.values())]
-            lines.append(" & ".join(cells).replace("undefined", "--") + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+    blocks: list[list[list[str]]] = []
+    for name, level in found.levels.items():
+        headings = [HEADINGS[each] for each in next(iter(level.figures.values()), {})]
+        rows = ([escaped(measure), *map(_figure, figures.values())] for measure, figures in level.figures.items())
+        blocks += [[[f"by {KINDS[name]}", *headings]], [[c.replace("undefined", "--") for c in row] for row in rows]]
+    return _latex("lrrrr", blocks)

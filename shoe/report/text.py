@@ -78,6 +78,19 @@ def _text(cell: Any) -> Any:
     return Text("\n".join(printable(line, _LONGEST) for line in str(cell).split("\n")))
 
 
+class _Console(Console):
+    """Console that leaves the handling of a closed pipe to the command line."""
+
+    def on_broken_pipe(self) -> None:
+        raise
+
+
+def console() -> Console:
+    """Return a console for standard output, 160 characters wide if piped. A closed pipe raises BrokenPipeError."""
+    made = _Console(highlight=False)
+    return made if made.is_terminal else _Console(highlight=False, width=160)
+
+
 _KEY = 11  # characters of the keyword before the text of most notes
 
 
@@ -88,6 +101,12 @@ def print_line(to: Console, line: str, style: str = "") -> None:
     indent = " " * (_KEY if width > 2 * _KEY else 2)
     for part in wrap(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False) or [""]:
         to.print(Text(part, style=style), soft_wrap=True)
+
+
+def print_lines(to: Console, lines: Iterable[str], style: str = "") -> None:
+    """Print several lines, each as :func:`print_line` does."""
+    for line in lines:
+        print_line(to, line, style)
 
 
 def print_more(to: Console) -> None:
@@ -101,10 +120,7 @@ def words(text: str, longest: int = 80) -> Text:
 
 
 def table(*columns: str, names: int = 1, rows: Iterable[Iterable[str | Text]] = ()) -> Table:
-    """Return a table with the headings ``columns`` and ``rows`` of cells; its numbers and headings are never cut off.
-
-    The first ``names`` columns contain names, and are aligned left; all other columns are aligned right.
-    """
+    """Return a table with the first ``names`` columns aligned left, the others right; numbers are never cut off."""
     made = StackedTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     made.names = names
     for index, column in enumerate(columns):
@@ -129,10 +145,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def percent(value: float | None, *, rounded: bool = False) -> str:
-    """Return a fraction in percent without "%", or a dash for None.
-
-    The text has two decimals; with ``rounded``, at most six significant digits, without zeros at the end.
-    """
+    """Return a fraction in percent without "%", or a dash for None; ``rounded``: at most six significant digits."""
     return "–" if value is None else f"{100 * value:{'.6g' if rounded else '.2f'}}"
 
 
@@ -154,20 +167,16 @@ def count(value: int) -> str:
 def model_names(paths: Sequence[Path]) -> list[str]:
     """Return unique names of models: file stems or, if some are equal, file names, longer paths, or numbered names."""
     paths = [Path(os.fsencode(path).decode("utf-8", "replace")) for path in paths]  # JSON text must be valid Unicode
-    names = [path.stem for path in paths]
-    for parts in range(1, max((len(path.parts) for path in paths), default=0) + 1):
+    depth = max((len(path.parts) for path in paths), default=0)
+    longer = ([str(Path(*path.parts[-parts:])) for path in paths] for parts in range(1, depth + 1))
+    for names in ([path.stem for path in paths], *longer):
         if len(set(names)) == len(names):
             return names
-        names = [str(Path(*path.parts[-parts:])) for path in paths]
-    if len(set(names)) == len(names):
-        return names
     return [f"{path.name} ({number})" for number, path in enumerate(paths, 1)]
 
 
 def short_names(names: Sequence[str], longest: int = 40) -> list[str]:
     """Return names of at most ``longest`` characters: without parts of their common prefix, then without their middle.
-
-    Names are cut only if one is too long, and no more than needed. Equal names get their place in the list: "x (2)".
 
     >>> short_names(["runs/may/large", "runs/may/small"], 12)
     ['…may/large', '…may/small']

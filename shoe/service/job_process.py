@@ -116,8 +116,7 @@ def _score(job: _JobFolder) -> Done:
 
     from shoe.comparison.run import Run
     from shoe.comparison.run_file import write_run
-    from shoe.report.score_files import as_json, write_classes, write_wordings
-    from shoe.report.terminal import print_report
+    from shoe.report.score import as_json, print_report, write_classes, write_wordings
     from shoe.report.text import aligned
     from shoe.scoring.evidence.collect import Evidence
     from shoe.scoring.evidence.facts import wordings

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.report.terminal import console
+from shoe.report.text import console
 from tests.cli.run import COMMAND, run
 
 VLM = PREDICTIONS["free text"]

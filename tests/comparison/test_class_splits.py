@@ -37,12 +37,10 @@ def test_figures_are_means_over_the_parts_and_survive_a_file(tmp_path: Path, opt
         a, b = means.values()
         assert figures.pop(f"{kind}:harmonic-mean") == pytest.approx(2 / (1 / a + 1 / b) if a * b else 0)
     assert figures == plain.figures()  # all else is as without a split
-
     write_run(run, tmp_path / "a.shoe")
     again = read_run(tmp_path / "a.shoe")
     assert again.figures() == run.figures()
     assert (present(again.class_split).digest, again.facts["class-split"]) == (SPLIT.digest, "odd")
-
     drawn = Resampler(again).under(np.ones((len(run.images), 1), np.int32)).figures()
     assert {key: float(value[0]) for key, value in drawn.items()} == pytest.approx(run.figures())
 
@@ -74,7 +72,6 @@ def test_a_split_goes_through_all_commands(tmp_path: Path) -> None:
     shown = cli.run("score", files[0], *split).stdout
     assert f"  unseen         {100 * strict['parts']['unseen']['map']:.2f}" in shown
     assert f"{100 * semantic['harmonic_mean']:.2f}" in shown
-
     assert cli.run("verify", tmp_path / "a.shoe", files[0], "--ground-truth", TRUTH).returncode == 0
     done = cli.run("compare", *files, *split, "--resamples", "0", "--latex", tmp_path / "t.tex", "--json", "-")
     figures = orjson.loads(done.stdout)["models"][0]["figures"]

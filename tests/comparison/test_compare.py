@@ -31,11 +31,9 @@ def test_one_that_misses_all_is_last_and_marked_by_none(run: Run) -> None:
     nothing = replace(strict, entries=strict.entries.select(strict.entries.credit < 0))
     found = compare([run, replace(run, name="nothing", strict=(nothing,)), replace(run, name="again")], resamples=0)
     cells = found.cells("strict:qpic:full")
-    assert [cell.rank for cell in cells] == [1, 3, 1]
-    assert [(cell.best, cell.second) for cell in cells] == [(True, False), (False, False), (True, False)]
+    assert [cell[1:4] for cell in cells] == [(1, True, False), (3, False, False), (1, True, False)]
     assert found.cells("semantic:map")[0].best is False
-    assert found.tau is None
-    assert (found.discordant_pairs, found.gains[1]) == ([], run.figures()["semantic:map"])
+    assert (found.tau, found.discordant_pairs, found.gains[1]) == (None, [], run.figures()["semantic:map"])
     (line,) = sentences(found)
     assert line.startswith("same ")
     assert says(line, "model", "nothing", "again")
@@ -43,8 +41,7 @@ def test_one_that_misses_all_is_last_and_marked_by_none(run: Run) -> None:
 
 def test_what_one_model_has_not_is_left_out(run: Run) -> None:
     found = compare([without_scores(run), run, replace(run, name="again")], resamples=19)
-    assert found.cells("semantic:map")[0].value is None
-    assert found.discordant_pairs == []
+    assert (found.cells("semantic:map")[0].value, found.discordant_pairs) == (None, [])
     assert any(says(line, "logits: semantic: ", "score of 7") for line in sentences(found))
     compared = {(d["figure"], *d["models"]) for d in Compare.from_comparison(found).to_dict()["differences"]}
     assert ("semantic:map", "model", "again") in compared
@@ -90,10 +87,9 @@ def test_which_raters_rank_models_otherwise(run: Run) -> None:
 
 
 def test_what_cannot_be_compared_is_refused_or_left_out(run: Run) -> None:
-    with option_error("1 model"):
-        compare([run])
-    with option_error("'model' twice"):
-        compare([run, run])
+    for runs, said in (([run], "1 model"), ([run, run], "'model' twice")):
+        with option_error(said):
+            compare(runs)
     other = replace(run, name="other", facts={**run.facts, "truth-sha": "0" * 8})
     with input_error("truth-sha", "00000000", source="other"):
         compare([run, other])
@@ -112,12 +108,11 @@ def test_what_cannot_be_compared_is_refused_or_left_out(run: Run) -> None:
 
 def test_equal_hashes_do_not_hide_another_ground_truth(run: Run) -> None:
     of, strict = run.classes, run.strict[0]
+    moved = replace(strict, entries=replace(strict.entries, truth_image=strict.entries.truth_image * 0))
     others = {
         "images": replace(run, images=run.images[::-1]),
         "classes": replace(run, classes=replace(of, rare=~of.rare)),
-        "truths": replace(
-            run, strict=(replace(strict, entries=replace(strict.entries, truth_image=strict.entries.truth_image * 0)),)
-        ),
+        "truths": replace(run, strict=(moved,)),
     }
     for what, other in others.items():
         with input_error(f"different {what}", "model", source="other"):

@@ -8,22 +8,15 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pytest
 
-from shoe.comparison.run_file import read_run, write_run
+from shoe.comparison.run_file import read_run
 from shoe.core.errors import InputError
-from tests.comparison.samples import run_of, scenes_of
 
 Head = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("runs") / "run.shoe"
-    write_run(run_of(scenes_of(3, images=3)), path)
-    return path
 
 
 def edited(whole: Path, path: Path, edit: Callable[[Head, dict[str, bytes]], object]) -> Path:
@@ -61,8 +54,6 @@ def renamed(name: str) -> Callable[[Head, dict[str, bytes]], None]:
     """An edit that gives the strict protocol another name wherever it stands."""
 
     def edit(head: Head, _: dict[str, bytes]) -> None:
-        from urllib.parse import quote
-
         strict = head["strict"][0]
         strict["options"]["strict.protocol"] = name
         shown = "strict.protocol:" + quote(name, " ,;.+<>=()[]/_-")
@@ -87,6 +78,7 @@ EDITS: dict[str, tuple[Callable[[Head, dict[str, bytes]], object], str]] = {
     "a fact less": (lambda head, _: head["facts"].pop("split"), "metadata without split"),
     "a fact that a terminal obeys": (lambda head, _: head["facts"].update(split="\x1b[31m"), "invalid fact"),
     "another number of images": (lambda head, _: head["images"].append("x"), "tables of thresholds"),
+    "no images": (lambda head, _: head.update(images=[]), "a number outside"),
     "another number of images, without thresholds": (
         lambda head, _: (head["images"].append("x"), head["semantic"].pop("tau")),
         "images .* 4 in",

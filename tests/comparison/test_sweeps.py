@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shoe
-from shoe.comparison.compare import mean_differences
+from shoe.comparison.compare import GroupDifference, mean_differences
 from shoe.comparison.sweeps import Point, Setting, rank_stability, settings_of, sweep
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.report.comparison import stability_sentence
@@ -21,17 +21,15 @@ def reports() -> list[Report]:
 
 @pytest.mark.slow
 def test_each_point_is_what_scoring_with_the_option_says(reports: list[Report]) -> None:
-    for point in sweep(reports):
-        option, value = point.setting.option, point.setting.value
-        if option == "rater":
-            continue
+    for setting, figures in (point for point in sweep(reports) if point.setting.option != "rater"):
+        names = [f"{setting.option}={setting.value}"]
+        names += [f"strict.threshold={setting.value}"] if setting.option == "threshold" else []
         for number, report in enumerate(reports):
-            names = [f"{option}={value}"] + ([f"strict.threshold={value}"] if option == "threshold" else [])
             again = shoe.score(report.predictions, report.truth, options=names)
             semantic = present(again.semantic)
             expected = {"map": semantic.map, "mf1": semantic.mf1, "strict": present(again.strict).map}
-            wanted = pytest.approx({name: expected[name] for name in point.figures}, abs=1e-12)
-            assert {name: values[number] for name, values in point.figures.items()} == wanted, point.setting
+            wanted = pytest.approx({name: expected[name] for name in figures}, abs=1e-12)
+            assert {name: values[number] for name, values in figures.items()} == wanted, setting
 
 
 def test_what_was_asked_for_is_among_the_settings_once_each(reports: list[Report]) -> None:
@@ -65,6 +63,5 @@ def test_classes_verbs_and_objects_by_what_the_second_model_gains() -> None:
     by_class = mean_differences(classes.labels, np.arange(len(classes)), *columns)
     assert [(m.name, m.by) for m in by_class] == [("feed horse", 0.5), ("ride horse", -0.25)]
     (horse,) = mean_differences(classes.objects, classes.object, *columns)
-    assert (horse.name, horse.classes, horse.truths) == ("horse", 2, ride + feed)
-    assert (horse.before, horse.after) == (0.375, 0.5)
+    assert horse == GroupDifference("horse", 2, ride + feed, 0.375, 0.5)
     assert [m.name for m in mean_differences(classes.verbs, classes.verb, *columns)] == ["feed", "ride"]

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from msgspec.structs import astuple
 
 from shoe.comparison.resampling import Resampler, differences_when_swapped, drawn_images
-from shoe.comparison.run import SEMANTIC, Run
+from shoe.comparison.run import SEMANTIC
 from shoe.comparison.tau import LEVELS, OWN, TauLevels
 from shoe.scoring.f1 import F1Figures
 from shoe.scoring.scorer import Scorer
@@ -52,14 +52,8 @@ def test_a_resample_has_the_matches_at_its_own_threshold(seed: int) -> None:
             assert found[f"semantic:{key}"][number] == pytest.approx(value, abs=1e-12, nan_ok=True)
 
 
-def differing() -> Run:
-    run = run_of(scenes_of(3, 40))
-    assert present(run.semantic).tau is not None
-    return run
-
-
 def test_thresholds_differ_between_resamples_but_not_for_the_images_themselves() -> None:
-    run = differing()
+    run = run_of(scenes_of(3, 40))
     once = Resampler(run).under(np.ones((40, 1), np.int32)).figures()
     own = run.figures()
     keys = [key for key in once if "mf1" in key or "miss" in key]

@@ -19,23 +19,18 @@ COMMANDS = {"score": ["score", "--protocol", "all", "--bounds"], "diagnose": ["d
 @pytest.mark.parametrize("file", ["detector.json", "vlm.jsonl"])
 def test_the_demo_keeps_its_figures(file: str, command: str) -> None:
     pinned = PINNED[f"{command} {file}"]
-    found = numbers(figures(DATA / file, *COMMANDS[command]))
+    found = numbers(as_json(*COMMANDS[command], DATA / file, "--ground-truth", DATA / "truth.json"))
     assert {name: found.get(name) for name in pinned} == pytest.approx(pinned, rel=0, abs=1e-9)
-
-
-def figures(path: Path, *command: str) -> dict[str, Any]:
-    return as_json(*command, path, "--ground-truth", DATA / "truth.json")
 
 
 def numbers(figures: Any, name: str = "") -> dict[str, float]:
     """All numbers by their keys; members of a list by what they are of, where they say so."""
-    if isinstance(figures, dict):
-        parts = figures.items()
-    elif isinstance(figures, list):
-        parts = {_title(part, place): part for place, part in enumerate(figures)}.items()
-    else:
+    if isinstance(figures, list):
+        figures = {_title(part, place): part for place, part in enumerate(figures)}
+    if not isinstance(figures, dict):
         return {name: figures} if isinstance(figures, int | float) else {}
-    return {key: value for part, each in parts for key, value in numbers(each, f"{name} {part}".strip()).items()}
+    found = (numbers(each, f"{name} {part}".strip()) for part, each in figures.items())
+    return {key: value for each in found for key, value in each.items()}
 
 
 def _title(part: Any, place: int) -> str:

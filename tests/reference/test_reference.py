@@ -73,6 +73,7 @@ PAIRS = {
     "predicted_pairs": "predictions", "ground_truth_pairs": "truths", "recalled_ground_truth_pairs": "recalled",
     "precise_predicted_pairs": "precise",
 }  # fmt: skip
+SubTasks = dict[tuple[str, str], dict[str, Any]]
 SUB_TASKS = [
     ("pair_localization", "verb", "without no_interaction", PAIRS),
     ("pair_localization_with_no_interaction", "verb", "all", PAIRS),
@@ -123,7 +124,7 @@ def diagnosis(reference: Reference) -> shoe.Diagnosis:
 
 
 @pytest.fixture(scope="module")
-def sub_tasks(reference: Reference, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict[str, Any]]:
+def sub_tasks(reference: Reference, tmp_path_factory: pytest.TempPathFactory) -> SubTasks:
     """Figures of ``shoe diagnose`` by the score that ``action_score`` holds, and by the triplets of the file."""
     folder = tmp_path_factory.mktemp("sub-tasks")
     asked = sorted({(score, triplets) for _, score, triplets, _ in SUB_TASKS})
@@ -169,12 +170,10 @@ def test_classes_that_another_grid_of_recalls_changes(reference: Reference) -> N
 
 
 def test_error_types_and_what_becomes_of_the_ground_truth(reference: Reference, diagnosis: shoe.Diagnosis) -> None:
-    theirs = reference.figures_at("diag_hoi")
-    scope = diagnosis.scope
-    assert len(np.unique(scope.truth_image)) == theirs["images"]
-    assert len(scope.truth) == theirs["ground_truths"]
+    theirs, scope = reference.figures_at("diag_hoi"), diagnosis.scope
+    sizes = len(np.unique(scope.truth_image)), len(scope.truth), len(scope.prediction)
+    assert sizes == tuple(theirs[name] for name in ("images", "ground_truths", "predictions"))
     assert len(scope.truth) == reference.figures_at("size")["gt_triplets_without_no_interaction"]
-    assert len(scope.prediction) == theirs["predictions"]
     assert theirs["error_counts"]["unset"] == 0
     check({name: diagnosis.counts[own] for name, own in ERRORS.items()}, theirs["error_counts"])
     theirs = reference.figures_at("diag_hoi ground_truth_counts")
@@ -224,12 +223,7 @@ def test_scoring_what_a_fix_leaves(reference: Reference, diagnosis: shoe.Diagnos
     ("place", "score", "triplets", "names"), SUB_TASKS, ids=[f"{place}, {which}" for place, _, which, _ in SUB_TASKS]
 )
 def test_sub_tasks(
-    reference: Reference,
-    sub_tasks: dict[tuple[str, str], dict[str, Any]],
-    place: str,
-    score: str,
-    triplets: str,
-    names: dict[str, str],
+    reference: Reference, sub_tasks: SubTasks, place: str, score: str, triplets: str, names: dict[str, str]
 ) -> None:
     ours = sub_tasks[score, triplets]
     check({name: ours[own] for name, own in names.items()}, reference.figures_at(f"diag_hoi {place}"))

@@ -34,17 +34,15 @@ def text_of(models: Models, width: int = 160, truth: GroundTruth = TRUTH, sweeps
 
 
 def test_json_has_the_keys_of_the_contract_and_no_null() -> None:
-    data = document({"free text": demo("free text")}, TRUTH, sweeps=True).to_dict()
-    assert set(data["errors"]) == set(NAMES)
-    assert {"count", "delta_map"} <= set(data["errors"]["human_box"])
+    model = demo("free text")
+    data = document({"free text": model}, TRUTH, sweeps=True).to_dict()
     assert {"recall", "precision", "per_image", "rare", "non_rare"} <= set(data["pairs"])
-    assert data["map"] == demo("free text").means.map
-    assert "negative_ap" not in data
+    assert (data["map"], data["semantic"]["map"]) == (model.means.map, present(model.semantic).means.map)
     assert set(data["absent"]) == {"negative_ap", "interaction_map"}
     assert [curve["by"] for curve in data["sweeps"]] == ["nms", "score"]
-    assert data["sweeps"][0]["points"][0]["recall"] == data["pairs"]["recall"]
-    assert data["sweeps"][0]["points"][0]["map"] == data["map"]
-    assert data["semantic"]["map"] == demo("free text").semantic.means.map  # type: ignore[union-attr]
+    first = data["sweeps"][0]["points"][0]
+    assert (first["recall"], first["map"]) == (data["pairs"]["recall"], data["map"])
+    assert "negative_ap" not in data
     assert None not in values(data)
     # JSON of several models is a list.
     models = {name: demo(name) for name in ("free text", "detector")}
@@ -56,12 +54,8 @@ def test_json_has_the_keys_of_the_contract_and_no_null() -> None:
 
 
 def test_what_is_measured_of_interactions_is_told() -> None:
-    nothing = np.zeros(0), np.zeros(0, np.int64)
-    model = altered(
-        demo("free text"),
-        negative_ap=NegativeAp(0.91, 0.82, 9, 9),
-        interaction_map=InteractionMap(0.71, 0.61, None, *nothing),
-    )
+    interactions = InteractionMap(0.71, 0.61, None, np.zeros(0), np.zeros(0, np.int64))
+    model = altered(demo("free text"), negative_ap=NegativeAp(0.91, 0.82, 9, 9), interaction_map=interactions)
     data = document({"a": model}, TRUTH).to_dict()
     measured = data["negative_ap"], data["negative_ap_diag"], data["interaction_map"], data["interaction_map_rare"]
     assert measured == (0.91, 0.82, 0.71, 0.61)
@@ -101,8 +95,7 @@ def test_nothing_costs_anything_where_all_is_right_or_nothing_is_measured() -> N
     result = diagnosed(image([truth], [truth]), similarity=None)
     assert verdict(result) == ""
     text = text_of({"a": result}, truth=result.task.truth)
-    assert "costs most" not in text
-    assert "SHOE" not in text
+    assert ("costs most" in text, "SHOE" in text) == (False, False)
     assert "+0.00*" not in text_of({"a": result, "b": result}, truth=result.task.truth)
     # Nothing to measure is a dash.
     result = diagnosed(image([], [Triplet(P1, O1, "ride", "horse", 0.5)]), similarity="hico-det")
@@ -115,8 +108,7 @@ def test_nothing_costs_anything_where_all_is_right_or_nothing_is_measured() -> N
     assert text_of({"a": result, "b": result}, truth=result.task.truth).count("–") > 20
     assert "rare –" in text_of({"a": altered(demo("free text"), means=Means(0.5, None, 0.5))})
     # Scores that are no confidences leave meaning out.
-    ride = Triplet(P1, O1, "ride", "horse")
-    result = diagnosed(image([ride], [replace(ride, score=5.0)]), similarity="hico-det")
+    result = diagnosed(image([truth], [replace(truth, score=5.0)]), similarity="hico-det")
     text = text_of({"a": result}, truth=result.task.truth)
     assert says(text, "SHOE-mAP: ", "score of 5.0", "0..1")
     assert "Δ SHOE" not in text
@@ -128,11 +120,9 @@ def test_pairs_alone() -> None:
     model = diagnose_pairs(pairs_of(task.predictions), task.truth)
     data = document({"a": model}, task.truth, sweeps=True).to_dict()
     assert (data["pairs"]["recall"], data["pairs"]["precision"], data["predictions"]) == (0.5, 0.5, 2)
-    assert "errors" not in data
-    assert "pairs" in data["absent"]["errors"]
+    assert ("errors" in data, "pairs" in data["absent"]["errors"]) == (False, True)
     text = text_of({"a": model}, truth=task.truth, sweeps=True)
-    assert "a · 2 pairs" in text
-    assert f"errors: not measured: {data['absent']['errors']}" in text
+    assert all(said in text for said in ("a · 2 pairs", f"errors: not measured: {data['absent']['errors']}"))
     assert rows(text_of({"a": model, "b": model}, truth=task.truth))["a"][:3] == ["2.0", "50.00", "50.00"]
 
 
@@ -173,8 +163,7 @@ def test_no_figure_is_cut_off_at_any_width(width: int, number: int) -> None:
 def test_hostile_names_cannot_steer_the_terminal_and_common_notes_are_said_once() -> None:
     assert set("\x1b\u202e").isdisjoint(text_of(some(len(MODEL_NAMES)), 80))
     text = text_of(dict(zip(("[red]a[/red]", "b"), some(2).values(), strict=True)))
-    assert "[bold]" not in text
-    assert "[red]a[/red]" in text
+    assert ("[bold]" in text, "[red]a[/red]" in text) == (False, True)
     # What all models have in common is said once.
     notes = {"one": ("both", "only one"), "two": ("both",)}
     models = {name: altered(demo("free text"), notes=lines) for name, lines in notes.items()}
@@ -203,8 +192,7 @@ def test_meaning_is_read_by_the_map_that_is_asked_for(tmp_path: Path) -> None:
     scene = image([truth], [replace(truth, verb="straddle", score=0.5)])
     result = diagnosed(scene, similarity=write_hand_map(tmp_path))
     text = text_of({"a": result}, truth=result.task.truth)
-    assert "SHOE-mAP 39.06 under by-hand = 25.00 " in text
-    assert "ride ← straddle" in text
+    assert all(said in text for said in ("SHOE-mAP 39.06 under by-hand = 25.00 ", "ride ← straddle"))
     assert says(text, "1. a.jpg: ", "ride horse ← ", "straddle horse")
 
 

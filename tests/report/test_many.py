@@ -12,7 +12,7 @@ import pytest
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.engines.base import SERIAL
 from shoe.report.many_files import score_many
-from tests.cli.run import COMMAND, refused, run
+from tests.cli.run import COMMAND, output, refused, run
 from tests.engines.work import ASKED
 from tests.errors import says
 
@@ -26,14 +26,11 @@ def test_names_of_results_fit_into_a_folder_and_files_of_one_name_stay_apart(tmp
     for number, path in enumerate(files):
         path.parent.mkdir(exist_ok=True)
         path.write_text("".join(lines[number:]))
-    done = run("score", *files, "-g", TRUTH, "--results", tmp_path / "out", environment={"COLUMNS": "200"})
-    assert (done.returncode, done.stderr) == (0, "")
+    printed = output("score", *files, "-g", TRUTH, "--results", tmp_path / "out", environment={"COLUMNS": "200"})
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert len(names) == 3
-    assert max(len(name.encode()) for name in names) < 120
+    assert (len(names), max(len(name.encode()) for name in names) < 120) == (3, True)
     assert names[2].startswith(long[:26] + "-")
-    shown = [line.split()[0] for line in done.stdout.splitlines() if "x.jsonl" in line]
-    assert shown == ["one/x.jsonl", "two/x.jsonl"]
+    assert [line.split()[0] for line in printed.splitlines() if "x.jsonl" in line] == ["one/x.jsonl", "two/x.jsonl"]
 
 
 def test_a_file_that_cannot_be_read_costs_no_other(tmp_path: Path) -> None:
@@ -42,13 +39,11 @@ def test_a_file_that_cannot_be_read_costs_no_other(tmp_path: Path) -> None:
     (folder / "broken.json").write_text("[{")
     files = ["missing.json", FILE, "broken.json", "-"]
     done = run("score", *files, "-g", TRUTH, "--results", "out", folder=folder)
-    assert done.returncode == 2
-    assert says(done.stdout, "1 result in out", "1 ", "new")
-    missing, broken, stream = done.stderr.splitlines()
-    assert missing.startswith("shoe: missing.json: found no such file")
-    assert broken.startswith("shoe: broken.json: line 1, column 3: ")
-    assert stream.startswith("shoe: -: ")
-    assert "--results" in stream
+    assert (done.returncode, says(done.stdout, "1 result in out", "1 ", "new")) == (2, True)
+    found = ("missing.json: found no such file", "broken.json: line 1, column 3: ", "-: ")
+    for line, said in zip(done.stderr.splitlines(), found, strict=True):
+        assert line.startswith(f"shoe: {said}")
+    assert "--results" in line
     (tmp_path / "a\u202e.json").write_text("[{")
     done = run("score", "a\u202e.json", FILE, "-g", TRUTH, "--results", "out", folder=tmp_path)
     assert done.stderr.startswith("shoe: a\ufffd.json: line 1, column 3: ")
@@ -79,8 +74,7 @@ def test_a_file_that_may_not_be_read_costs_no_other(tmp_path: Path) -> None:
     done = subprocess.run([*bounded, *COMMAND, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith(f"shoe: {path}: found {os.strerror(errno.EACCES)}")
-    assert done.stderr.count("\n") == 1
-    assert len(list((tmp_path / "out").iterdir())) == 1
+    assert (done.stderr.count("\n"), len(list((tmp_path / "out").iterdir()))) == (1, 1)
 
 
 def test_what_makes_no_sense_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:

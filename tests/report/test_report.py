@@ -17,8 +17,7 @@ from rich.console import Console
 from shoe import GroundTruth, Interactions, Metric, Report, concatenate, read_ground_truth, read_predictions, score
 from shoe.demo import TRUTH
 from shoe.predictions.notes import ReadNotes
-from shoe.report.score_files import Score, as_json, wordings_table
-from shoe.report.terminal import comparison_table, print_report
+from shoe.report.score import Score, as_json, comparison_table, print_report, wordings_table
 from shoe.scoring.evidence.facts import PartReading, Wording
 from tests.errors import input_error, option_error, says
 from tests.oracles.model import to_tables
@@ -149,13 +148,13 @@ def test_how_a_file_was_read_is_in_the_signature(tables: Tables) -> None:
 
 def test_unknown_names_and_predictions_of_another_dataset_are_refused(tables: Tables) -> None:
     truth, predictions = tables
-    with option_error("unknown protocol 'qpci'", "qpic?"):
-        score(predictions, truth, protocols=["qpci"])
-    with option_error("shoe and shoe-literal"):
-        score(predictions, truth, protocols=["shoe", "shoe-literal"])
-    with option_error("unknown option", "thetta"):
-        score(predictions, truth, protocols=["qpic"], options=["thetta=0.4"])
-    truth, _ = tables
+    for said, protocols, options in (
+        (["unknown protocol 'qpci'", "qpic?"], ["qpci"], []),
+        (["shoe and shoe-literal"], ["shoe", "shoe-literal"], []),
+        (["unknown option", "thetta"], ["qpic"], ["thetta=0.4"]),
+    ):
+        with option_error(*said):
+            score(predictions, truth, protocols=protocols, options=options)
     with input_error("such as 'HICO_test2015_"):
         score(one_triplet(images=["COCO_val2014_000000000042.jpg"]), truth)
 
@@ -182,7 +181,6 @@ def test_rows_of_an_image_may_come_in_several_batches_and_reset_forgets_all(tabl
             metric.update(predictions.select(rows))
         assert Score.from_report(metric.compute()).to_dict() == Score.from_report(report).to_dict()
         metric.reset()
-    truth, _ = to_tables(random_scenes(np.random.default_rng(3), 3), small_classes())
     assert score(concatenate([]), truth).strict is not None
 
 
@@ -203,8 +201,8 @@ def test_a_metric_keeps_numbers_to_the_last_bit_in_few_bytes() -> None:
 
 
 @pytest.mark.parametrize("third", [1 / 3, 1.0])
-def test_a_metric_keeps_what_came_when_its_caller_uses_the_arrays_again(third: float) -> None:
-    truth, table = to_tables(random_scenes(np.random.default_rng(7), 4, n_predictions=20), small_classes())
+def test_a_metric_keeps_what_came_when_its_caller_uses_the_arrays_again(tables: Tables, third: float) -> None:
+    truth, table = tables
     arrays = [name for name in table.__dataclass_fields__ if isinstance(getattr(table, name), np.ndarray)]
     table = replace(table, score=table.score * third)
     buffers = replace(table, **{name: getattr(table, name).copy() for name in arrays})
@@ -216,26 +214,19 @@ def test_a_metric_keeps_what_came_when_its_caller_uses_the_arrays_again(third: f
     assert Score.from_report(metric.compute()).to_dict() == expected
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"protocols": ["qpic"]}, ["other: protocols: ", "('qpic',)", "()"]),
-        ({"options": ["tau=0.3"]}, ["other: options: ", "tau=0.3"]),
-        ({"similarity": "path"}, ["other: similarity: ", "'path'", "'hico-det'"]),
-    ],
-)
-def test_only_metrics_of_the_same_question_merge(tables: Tables, changes: dict[str, Any], said: list[str]) -> None:
-    with option_error(*said):
-        Metric(tables[0]).merge(Metric(tables[0], **changes))
-
-
-def test_a_metric_merges_neither_itself_nor_one_of_another_truth(tables: Tables) -> None:
-    metric = Metric(tables[0])
-    with option_error("other: ", "itself"):
-        metric.merge(metric)
-    with option_error("other: truth: ", "<GroundTruth"):
-        metric.merge(Metric(read_ground_truth(TRUTH)))
-    metric.merge(Metric(replace(tables[0])))  # as a worker's own copy
+def test_only_metrics_of_the_same_question_and_truth_merge(tables: Tables) -> None:
+    truth, _ = tables
+    metric = Metric(truth)
+    for other, *said in (
+        (Metric(truth, protocols=["qpic"]), "protocols: ", "('qpic',)", "()"),
+        (Metric(truth, options=["tau=0.3"]), "options: ", "tau=0.3"),
+        (Metric(truth, similarity="path"), "similarity: ", "'path'", "'hico-det'"),
+        (Metric(read_ground_truth(TRUTH)), "truth: ", "<GroundTruth"),
+        (metric, "itself"),
+    ):
+        with option_error("other: ", *said):
+            metric.merge(other)
+    metric.merge(Metric(replace(truth)))  # as a worker's own copy
 
 
 def test_notes_on_batches_of_several_files_are_put_together(tmp_path: Path) -> None:

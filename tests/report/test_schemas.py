@@ -11,22 +11,17 @@ from tests.cli.run import run
 
 
 def test_every_command_with_json_has_a_schema() -> None:
-    helps = {" ".join(words): run(*words, "--help").stdout for words in commands()}
+    commands = [[name, *sub] for name in COMMANDS for sub in (listed(name) if name in GROUPS else [[]])]
+    helps = {" ".join(words): run(*words, "--help").stdout for words in commands}
     assert {command for command, text in helps.items() if "--json" in text} == set(SCHEMAS)
 
 
-def commands() -> list[list[str]]:
-    groups = {name: [line.split()[0] for line in listed(name)] for name in ("dataset", "bongard", "map", "study")}
-    return [
-        [*words]
-        for name in COMMANDS
-        for words in ([[name, sub] for sub in groups[name]] if name in groups else [[name]])
-    ]
+GROUPS = ("dataset", "bongard", "map", "study")
 
 
-def listed(group: str) -> list[str]:
+def listed(group: str) -> list[list[str]]:
     lines = run(group, "--help").stdout.split("Commands:\n")[1].splitlines()
-    return [line.split()[0] for line in lines if line.startswith("  ") and not line.startswith("   ")]
+    return [line.split()[:1] for line in lines if line.startswith("  ") and not line.startswith("   ")]
 
 
 @pytest.mark.parametrize("command", SCHEMAS)

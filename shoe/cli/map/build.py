@@ -205,7 +205,7 @@ def _open_raters(
 def _print_estimate(session: Raters, expected: Estimate) -> None:
     """Print an estimate, and lines about unknown costs, cached answers, and stored answers from other addresses."""
     from shoe.report.maps import estimate_table
-    from shoe.report.terminal import console
+    from shoe.report.text import console
 
     console().print(estimate_table(expected))
     if unknown := [
@@ -306,8 +306,7 @@ def complete(
     from shoe.maps.job import known, rate, rate_pairs
     from shoe.maps.planning import plan_dataset, plan_needed, plan_pairs
     from shoe.report.maps import closing_lines, round_line, rounds_table
-    from shoe.report.terminal import console
-    from shoe.report.text import print_line
+    from shoe.report.text import console, print_line
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
 

@@ -16,20 +16,7 @@ from shoe.diagnosis.pairs import PairDiagnosis
 from shoe.diagnosis.semantics import SemanticDiagnosis
 from shoe.report.diagnosis import SWEEPS, Models
 from shoe.report.figures import style
-from shoe.report.figures.style import (
-    BLUE,
-    GREY,
-    GRID,
-    INK,
-    MARKERS,
-    ORANGE,
-    SERIES,
-    WIDTH,
-    file_name,
-    label,
-    new_figure,
-    save,
-)
+from shoe.report.figures.style import BLUE, GREY, GRID, INK, ORANGE, WIDTH, file_name, label, new_figure, save
 from shoe.scoring.evidence.collect import Calibration, CalibrationReport
 
 if TYPE_CHECKING:
@@ -99,11 +86,8 @@ def pair_bars(models: Mapping[str, Diagnosis | PairDiagnosis]) -> Figure:
     """Draw pairs per image, and metrics of pairs and interactions in percent, except metrics that no model has."""
     numbers = ["–" if (n := model.pairs.per_image) is None else f"{n:.1f}" for model in models.values()]
     by_title = {title: [share(model) for model in models.values()] for title, share in _SHARES.items()}
-    shares = {
-        title: [Bar(_in_percent(value), _bar_points(value), BLUE) for value in values]
-        for title, values in by_title.items()
-        if any(value is not None for value in values)
-    }
+    known = {title: values for title, values in by_title.items() if any(value is not None for value in values)}
+    shares = {title: [Bar(_in_percent(v), _bar_points(v), BLUE) for v in values] for title, values in known.items()}
     if len(models) == 1:
         bars = [bar for (bar,) in shares.values()]
         figure = _single(next(iter(models)), f"{numbers[0]} pairs per image", bars, 0.7)
@@ -144,9 +128,8 @@ def _panel(axes: Axes, names: Sequence[str], bars: Sequence[Bar], limits: tuple[
     for y, bar in zip(rows, bars, strict=True):
         if bar.value is not None:
             axes.barh(y, bar.value, height=height, color=bar.colour)
-        for mark, value in bar.marks:
-            if value is not None:
-                axes.plot([value], [y], mark, **_mark(mark))
+        for mark, value in ((mark, value) for mark, value in bar.marks if value is not None):
+            axes.plot([value], [y], mark, **_mark(mark))
         style.write_beside(axes, y, bar.text)
     axes.set_yticks(rows, names)
     axes.set(xlim=limits, ylim=(rows[-1] + 0.6, -0.6))
@@ -203,10 +186,9 @@ class Cell(NamedTuple):
 
 
 def draw_figures(models: Models, folder: Path, *, sweeps: bool = False) -> list[Path]:
-    """Write all figures of a diagnosis, each as PDF and PNG, and return all paths; the folder is created if needed.
+    """Write all figures of a diagnosis to a folder, each as PDF and PNG, and return their paths.
 
-    Bars of errors need a diagnosis of triplets; heat maps need a semantic diagnosis. ``sweeps`` adds threshold curves.
-    Raise InputError if the folder cannot be written to.
+    ``sweeps`` adds curves over thresholds. Raise InputError if the folder cannot be written to.
     """
     diagnosed = {name: found for name, found in models.items() if isinstance(found, Diagnosis)}
     paths = save(lambda: error_bars(diagnosed), folder, "errors") if diagnosed else []
@@ -223,24 +205,18 @@ def _confusions(name: str, found: SemanticDiagnosis, folder: Path, ending: str) 
     paths = []
     gains = found.vocabulary_gap.confusions if found.vocabulary_gap else ()
     for part, wrong, where in (("verb", found.interaction, "pairs"), ("object", found.object_class, "boxes")):
-        cells = [Cell(word.label, word.predicted, word.times) for word in wrong.words]
-        title = f"{name}: wrong {part}s of right {where}, number of predictions"
-        if cells:
+        if cells := [Cell(word.label, word.predicted, word.times) for word in wrong.words]:
+            title = f"{name}: wrong {part}s of right {where}, number of predictions"
             paths += save(partial(confusion_map, cells, title, _short), folder, f"{part}s{ending}")
-        cells = [Cell(c.word.label, c.word.predicted, c.gain) for c in gains if c.part == part and c.gain > 0]
-        title = f"{name}: gain in SHOE-mAP by credit for similar {part}s, in points"
-        if cells:
+        if cells := [Cell(c.word.label, c.word.predicted, c.gain) for c in gains if c.part == part and c.gain > 0]:
+            title = f"{name}: gain in SHOE-mAP by credit for similar {part}s, in points"
             show = partial(confusion_map, cells, title, lambda gain: f"{100 * gain:.2f}" if gain >= 5e-5 else "<.01")
             paths += save(show, folder, f"{part}s_gain{ending}")
     return paths
 
 
 def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str]) -> Figure:
-    """Draw confusions as a heat map: a row per true word, a column per predicted word, sorted by sum of values.
-
-    ``cells`` has one or more confusions; those with the largest values are drawn, in at most 18 rows and 18 columns.
-    ``show`` is a function that formats a value in a few characters.
-    """
+    """Draw the largest confusions as a heat map; ``show`` is a function that formats a value in a few characters."""
     from matplotlib.patches import Rectangle
 
     rows, columns = _words(cells)
@@ -298,10 +274,8 @@ def sweep_curves(models: Models) -> Figure:
         part.suptitle(SWEEPS[by], x=0.01, ha="left", fontsize=8, fontweight="bold")
         for axes, (title, value) in zip(part.subplots(1, len(_CURVES)), _CURVES.items(), strict=True):
             for k, (name, model) in enumerate(models.items()):
-                look = {"color": SERIES[k % len(SERIES)], "marker": MARKERS[k % len(MARKERS)]}
-                for curve in model.sweeps:
-                    if curve.by == by:
-                        _draw(axes, curve, value, look | {"label": label(name, _LEGEND)})
+                for curve in (curve for curve in model.sweeps if curve.by == by):
+                    _draw(axes, curve, value, style.series(k) | {"label": label(name, _LEGEND)})
             axes.set_title(title, loc="left")
             axes.set_xlabel("threshold")
             axes.grid(**GRID)
@@ -329,10 +303,7 @@ def _short(count: float) -> str:
 
 
 def draw_reliability(found: CalibrationReport, folder: Path) -> list[Path]:
-    """Write one figure per protocol, as PDF and PNG, with a line per model, and return all paths; creates the folder.
-
-    Models whose scores are not probabilities are left out, and so are protocols without a model.
-    """
+    """Write a figure per protocol, with a line per model whose scores are probabilities; return the paths."""
     by_protocol: dict[str, dict[str, Calibration]] = {}
     for model in found.models:
         for each in model.protocols:
@@ -348,12 +319,12 @@ def _diagram(models: Mapping[str, Calibration]) -> Figure:
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     above.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
     for i, (name, calibration) in enumerate(models.items()):
-        style = {"color": SERIES[i % len(SERIES)], "marker": MARKERS[i % len(MARKERS)], "markersize": 3}
+        look = style.series(i) | {"linewidth": 1, "markersize": 3}
         known = [each for each in calibration.bins if each.predictions]
         text = f"{label(name, 2.4)} ({100 * (calibration.error or 0):.1f} %)"
-        above.plot([each.score for each in known], [each.right for each in known], label=text, linewidth=1, **style)
+        above.plot([each.score for each in known], [each.right for each in known], label=text, **look)
         counts = [((each.low + each.high) / 2, each.predictions or None) for each in calibration.bins]
-        below.plot(*zip(*counts, strict=True), linewidth=1, **style)
+        below.plot(*zip(*counts, strict=True), **look)
     above.set(xlim=(0, 1), ylim=(0, 1), ylabel="fraction of right predictions")
     below.set(xlabel="score", ylabel="predictions", yscale="log")
     below.yaxis.set_major_formatter("{x:,.0f}")

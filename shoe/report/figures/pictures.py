@@ -30,19 +30,15 @@ _SMALL = 6000  # area in square pixels below which a label could hide a box
 
 
 def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path | None) -> list[Path]:
-    """Write ERROR.png, a grid of at most six examples, for each type of error that a model makes; return the paths.
-
-    ``name`` is the model, ``pictures`` the folder of the dataset's images; boxes of missing images are drawn on grey.
-    ``folder`` is created if needed; raise InputError if it cannot be written to.
-    """
+    """Write ERROR.png, at most six examples, for each error of the model ``name``; return the paths."""
     make_folder(folder)
     paths = []
     for error in ERRORS:
         if not (chosen := found.examples(error.name)):
             continue
         paths.append(folder / f"{error.name}.png")
-        count = f"{len(chosen)} of {found.counts[error.name]:,}"
-        count += f", truths by seed {found.seed}" if found.drawn else ""
+        seed = f", truths by seed {found.seed}" if found.drawn else ""
+        count = f"{len(chosen)} of {found.counts[error.name]:,}{seed}"
         with atomic_write(paths[-1]) as stream:
             grid(chosen, f"{error.label}: {error.meaning}", f"{count} · {name}", pictures).save(stream, format="PNG")
     return paths
@@ -99,7 +95,7 @@ def draw_case(case: ErrorExample, pictures: Path | None) -> Image:
     canvas = picture.resize(scaled, Image.Resampling.LANCZOS) if picture else Image.new("RGB", scaled, "#DDDDDD")
     cell.paste(canvas, corner)
     draw = ImageDraw.Draw(cell)
-    placed = [(_placed(pair, scale, corner), pair, colour) for pair, colour in pairs]
+    placed = [([_placed(box, scale, corner) for box in (p.human, p.object)], p, colour) for p, colour in pairs]
     for boxes, _, colour in placed:
         _outline(draw, boxes[0], colour, dashed=False)
         _outline(draw, boxes[1], colour, dashed=True)
@@ -135,18 +131,13 @@ class Box(NamedTuple):
         return max(width, 0) * max(height, 0)
 
 
-def _placed(pair: Shown, scale: float, corner: tuple[int, int]) -> tuple[Box, Box]:
-    def moved(box: Sequence[float]) -> Box:  # into the cell, clipped to its edges
-        return Box(*(min(max(v * scale + corner[k % 2], 1), (WIDTH, HEIGHT)[k % 2] - 2) for k, v in enumerate(box)))
-
-    return moved(pair.human), moved(pair.object)
+def _placed(box: Sequence[float], scale: float, corner: tuple[int, int]) -> Box:
+    """Return a box in the drawing of an example, clipped to the edges of the drawing."""
+    return Box(*(min(max(v * scale + corner[k % 2], 1), (WIDTH, HEIGHT)[k % 2] - 2) for k, v in enumerate(box)))
 
 
 def read_picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
-    """Return an RGB image and "", or None and the reason why it cannot be read. Folders in ``name`` are ignored.
-
-    Raise MissingExtraError if a folder is given but Pillow is not installed.
-    """
+    """Return an RGB image of a folder and "", or None and the reason why it cannot be read."""
     if folder is None:
         return None, "no image folder given"
     try:
@@ -184,10 +175,7 @@ def _dashes(start: tuple[float, float], end: tuple[float, float]) -> list[tuple[
 
 
 def draw_tag(draw: ImageDraw, box: Box, text: str, colour: str, taken: Sequence[Box], small: Sequence[Box]) -> Box:
-    """Draw a label near a box, and return the label's box.
-
-    If there is room, the label covers neither other labels (``taken``) nor small boxes (``small``).
-    """
+    """Draw a label near a box, if possible beside other labels (``taken``) and ``small`` boxes, and return its box."""
     font = font_of(12, bold=True)
     text = cut(text, font, WIDTH // 2)
     width, height = font.getlength(text) + 6, 17.0
@@ -220,12 +208,11 @@ def _key(draw: ImageDraw, right: float) -> float:
 
 def cut(text: str, font: FreeTypeFont, width: float) -> str:
     """Return a text cut to a width in pixels, with "…" if it is cut, and "□" for characters that the font lacks."""
-    text = in_font(text)
-    if font.getlength(text) <= width:
-        return text
-    while text and font.getlength(f"{text}…") > width:
+    text = shown = in_font(text)
+    while text and font.getlength(shown) > width:
         text = text[:-1]
-    return f"{text}…"
+        shown = f"{text}…"
+    return shown
 
 
 @cache

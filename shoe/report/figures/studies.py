@@ -70,10 +70,7 @@ def reference(study: StudyRatings, fit: Reference) -> Figure:
 
 
 def ceilings(found: StudyReport) -> Figure:
-    """Draw Spearman's rho of each person's ratings (at most 40 people) with the mean rating of the other people.
-
-    With ``found.beside``, the raters of a similarity map are drawn too, compared with the mean rating of all people.
-    """
+    """Draw Spearman's rho of each rater (at most 40 people, and raters of a map) with the mean of the other people."""
     if found.beside is None:
         rows = [(name, True, rater.ceiling) for name, rater in found.raters.items()]
     else:

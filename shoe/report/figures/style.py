@@ -56,11 +56,7 @@ def check_plots() -> None:
 
 
 def save(draw: Callable[[], Figure], folder: Path, name: str) -> list[Path]:
-    """Draw a figure in the common style, write it as NAME.pdf and NAME.png, and return the two paths.
-
-    The folder is created if needed; raise InputError if it cannot be written to. The style does not depend on the
-    user's matplotlib settings.
-    """
+    """Draw a figure in the common style, write it as NAME.pdf and NAME.png, and return the paths."""
     from matplotlib import style
 
     make_folder(folder)
@@ -72,6 +68,11 @@ def save(draw: Callable[[], Figure], folder: Path, name: str) -> list[Path]:
             with atomic_write(paths[-1]) as stream:
                 figure.savefig(stream, format=ending, metadata=facts)
     return paths
+
+
+def series(number: int) -> dict[str, Any]:
+    """Return the colour and the marker of a series, such as a model, by its number from 0."""
+    return {"color": SERIES[number % len(SERIES)], "marker": MARKERS[number % len(MARKERS)]}
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:
@@ -93,11 +94,7 @@ def file_name(name: str) -> str:
 
 
 def label(text: str, inches: float, lines: int = 3, *, bold: bool = False) -> str:
-    """Return a text broken into at most ``lines`` lines, each at most ``inches`` wide.
-
-    Characters that the font does not contain are replaced, and an empty text by two quotation marks. The middle of a
-    text that is too long is cut out.
-    """
+    """Return a text in at most ``lines`` lines of at most ``inches``, without its middle if it is too long."""
     clean = in_font(text).strip() or '""'
     wrapped, length = _wrapped(clean, inches, bold=bold), len(clean)
     while len(wrapped) > lines:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from shoe.comparison.compare import Comparison, class_differences
+from shoe.comparison.compare import Comparison, class_ap, class_differences, truths_of
 from shoe.comparison.run import Run
 from shoe.comparison.sweeps import Point, RankStability
-from shoe.core.arrays import Floats, expand
+from shoe.core.arrays import expand
 from shoe.core.errors import pluralize
 from shoe.diagnosis.diagnose import diagnose
 from shoe.diagnosis.error_types import ERRORS
@@ -31,48 +31,40 @@ _SCALE = 65535
 def classes(runs: Sequence[Run], *, curves: bool = True) -> dict[str, Any] | None:
     """Return metrics and curves per class, with the keys that ``static/classes.js`` and ``static/curves.js`` read.
 
-    All ``runs`` have the same ground truth and protocols. Return None if no metric per class is known for all runs.
-    Without ``curves``, the precision-recall curves are left out, because they reveal which predictions are right.
+    Return None if no metric per class is known for all runs. ``curves`` reveal which predictions are right.
     """
     first = runs[0]
     measures, drawn = [], []
     for number, strict in enumerate(first.strict):
-        models, protocol = [run.strict[number].entries for run in runs], strict.options.protocol
-        measures.append({"key": "strict", "label": f"{protocol} AP", "models": [*map(_ap, models)]})
-        drawn.append({"label": f"strict, {protocol}", "models": [*map(_curves, models)]})
+        protocol, curves_of = strict.options.protocol, [_curves(run.strict[number].entries) for run in runs]
+        ap = [class_ap(run, f"strict:{protocol}:full") for run in runs]
+        measures.append({"key": "strict", "label": f"{protocol} AP", "models": ap})
+        drawn.append({"label": f"strict, {protocol}", "models": curves_of})
     semantic = [run.semantic for run in runs if run.semantic is not None]
     if len(semantic) == len(runs):
         f1 = [np.where(mask, values, np.nan) for values, mask in (each.f1.f1() for each in semantic)]
-        measures.append({"key": "ap", "label": "SHOE AP", "models": [_ap(each.entries) for each in semantic]})
+        measures.append({"key": "ap", "label": "SHOE AP", "models": [class_ap(run, "semantic:map") for run in runs]})
         measures.append({"key": "f1", "label": "SHOE F1", "models": f1})
         drawn.append({"label": "SHOE, credit by similarity", "models": [_curves(each.entries) for each in semantic]})
     if not measures:  # metrics by person only: their entries are actions, not classes
         return None
-    of_truths = first.strict[0].entries if first.strict else semantic[0].entries
     return {
         "labels": first.classes.labels,
         "rare": first.classes.rare.astype(np.uint8),
-        "truths": of_truths.truths,
+        "truths": truths_of(first),
         "measures": measures,
         "curves": drawn if curves else [],
         "scale": _SCALE,
     }
 
 
-def _ap(entries: Entries) -> Floats:
-    scores = entries.scores()
-    return np.where(scores.in_mean, scores.ap, np.nan)
-
-
 def _curves(entries: Entries) -> dict[str, Any]:
     """Return "count", the (K,) number of points per class, and "recall" and "precision" of all points, class by class.
 
-    Points are predictions with a credit above 0, at most ``MOST_POINTS`` per class. Recall and precision are integers,
-    scaled by ``_SCALE``. Predictions with equal scores are in input order.
+    Points are predictions with credit, in input order if tied. Recall and precision are scaled by ``_SCALE``.
     """
     order = np.lexsort((-entries.score, entries.category))
-    category, credit = entries.category[order], entries.credit[order]
-    truths = entries.truths
+    category, credit, truths = entries.category[order], entries.credit[order], entries.truths
     number = np.bincount(category, minlength=len(truths))
     start = np.cumsum(number) - number
     rank = np.arange(len(category)) - start[category] + 1
@@ -105,7 +97,7 @@ def write_page(
     people: Markup | None = None,
     shown: bool = True,
 ) -> None:
-    """Write the report of a comparison as one HTML file.
+    """Write the report of a comparison as one HTML file; raise InputError if the file cannot be written.
 
     Args:
         reports: scoring reports by model name. The page can score again, break down errors and show images only if
@@ -114,11 +106,7 @@ def write_page(
         images: folder of the dataset's images; small copies of the shown images become part of the page.
         swept: metrics under other options, and whether the ranking of models stays the same.
         people: section about a rating study, from :func:`shoe.report.page.study.people_part`.
-        shown: whether the page may contain boxes and labels of single images: examples, curves, and the data for
-            scoring again.
-
-    Raises:
-        InputError: if the file cannot be written.
+        shown: whether the page may contain boxes and labels of single images: examples, curves, data for rescoring.
     """
     known = [reports[name] for name in found.names] if all(name in reports for name in found.names) else []
     again: Rescoring | str = "needs the ground truth, which this page must not show"
@@ -128,7 +116,7 @@ def write_page(
     packed: dict[str, Any] = {"data-page": data}
     if isinstance(again, Rescoring):
         labels, options = ([each[key] for each in again.shared["ensembles"]] for key in ("label", "option"))
-        semantic = ((item for item in run.figures().items() if item[0].startswith("semantic:")) for run in found.runs)
+        semantic = ((item for item in figures.items() if item[0].startswith("semantic:")) for figures in found.figures)
         figures = [{key.split(":")[1]: value for key, value in items} for items in semantic]
         settings = {"settings": again.shared["settings"], "ensembles": labels, "options": options, "figures": figures}
         data["rescoring"] = settings

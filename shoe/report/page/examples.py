@@ -24,55 +24,6 @@ from shoe.scoring.semantic import SemanticResult
 from shoe.similarity import Basis, SimilarityMap
 from shoe.similarity.explain import reason_of
 
-
-class Words:
-    """Collector of explanations of similarities, one for each distinct pair of a class label and a word of one model.
-
-    Attributes:
-        listed: explanations of all models, with the keys that ``static/examples.js`` reads.
-    """
-
-    def __init__(self, listed: list[dict[str, Any]], report: Report, options: SemanticOptions) -> None:
-        """Create the explanations of one model; new explanations are appended to ``listed``, which models may share."""
-        self.listed, self._classes, self._options = listed, report.truth.classes, options
-        self._known: dict[tuple[Part, int, int], int] = {}
-
-    def indices_of(self, similarities: HoiSimilarity, hoi: int, table: Interactions, row: int) -> list[int]:
-        """Return the indices in ``listed`` of two explanations: of verb and object, for class ``hoi`` and a prediction.
-
-        The prediction is ``row`` of ``table``. Explanations that ``listed`` lacks are appended.
-        """
-        classes, verb, object_ = self._classes, int(table.verb[row]), int(table.object[row])
-        labels = classes.verbs[classes.verb[hoi]], classes.objects[classes.object[hoi]]
-        rows = int(similarities.verb_row[hoi]), int(similarities.object_row[hoi])
-        return [
-            self._index(similarities, "verb", labels[0], rows[0], verb, table.verbs[verb]),
-            self._index(similarities, "object", labels[1], rows[1], object_, table.objects[object_]),
-        ]
-
-    def _index(self, similarities: HoiSimilarity, part: Part, label: str, row: int, column: int, word: str) -> int:
-        """Return the index of the explanation of a label and a word, ``row`` and ``column`` of the similarity table."""
-        key = part, row, column
-        if key in self._known:
-            return self._known[key]
-        verb, source = part == "verb", similarities.source
-        table = similarities.verbs if verb else similarities.objects
-        senses = similarities.verb_senses if verb else similarities.object_senses
-        wanted, found = names_of([int(senses[row]), int(table.sense[row, column])])
-        ratings = source.ratings(part, wanted, found) if isinstance(source, SimilarityMap) and wanted and found else {}
-        reasons = (
-            reason_of(candidate, part, (label, wanted), word, self._options)
-            for candidate in resolve(word, part, self._options.object_words).candidates
-            if candidate.name == found
-        )
-        names = {"label": label, "sense": wanted, "word": word, "found": found, "reason": next(reasons, "")}
-        value, basis = float(table.values[row, column]), Basis(table.basis[row, column]).name.lower()
-        known = {rater: rating for rater, rating in (ratings or {}).items() if rating is not None}
-        self._known[key] = len(self.listed)
-        self.listed.append({**names, "value": round(value, 4), "basis": basis.replace("_", " "), "ratings": known})
-        return self._known[key]
-
-
 _OF_EACH_KIND = 8
 _MOST_TRUTHS = 12  # ground truths of an example image at most, because more boxes are illegible
 _MATCHED, _UNMATCHED = 12, 5
@@ -83,16 +34,11 @@ def examples(names: Sequence[str], reports: Sequence[Report], images: Path | Non
     """Return the contents of example images, with the keys that ``static/examples.js`` reads.
 
     There are at most eight images per topic, none with more than 12 ground truths. Return None if a model has no SHOE
-    results, or if no image qualifies.
-
-    Args:
-        names: names of the models.
-        reports: one report per model, all with the same ground truth; empty if unknown.
-        images: folder of the dataset's images; without it, boxes are drawn on an empty canvas.
+    results, or if no image qualifies. ``reports`` has one report per model or none; ``images`` is the image folder.
     """
     words: list[dict[str, Any]] = []
     models = [
-        _Model.from_report(report, report.semantic, report.similarities, Words(words, report, report.semantic.options))
+        _Model.from_report(report, report.semantic, report.similarities, words)
         for report in reports
         if report.semantic is not None and report.similarities is not None
     ]
@@ -127,28 +73,31 @@ class _Model:
     """Results of one model with n predictions on m images.
 
     Attributes:
-        truth_of: (n,) index of the matched ground truth, or -1.
-        false_of: (n,) class in which the prediction counts as a false positive, or -1.
+        truth_of, false_of: (n,) index of the matched ground truth, and class in which the prediction is a false
+            positive; -1 for none.
         credit: (m,) sum of the similarities of matches per image.
-        by_meaning: (m,) number of matches per image with a class other than that of the ground truth and a similarity
-            of at least delta.
-        missed: (m,) number of unmatched ground truths per image.
-        wrong: (m,) highest score of a false positive per image.
+        by_meaning: (m,) number of matches per image with another class and a similarity of at least delta.
+        missed, wrong: (m,) number of unmatched ground truths, and highest score of a false positive per image.
+        words: explanations of the similarities of all models, with the keys that ``static/examples.js`` reads.
+        known: index in ``words`` by "verb" or "object" and by row and column of the similarity table.
     """
 
     report: Report
     options: SemanticOptions
     similarities: HoiSimilarity
-    words: Words
     truth_of: Indices
     false_of: Indices
     credit: Floats
     by_meaning: Floats
     missed: Floats
     wrong: Floats
+    words: list[dict[str, Any]]
+    known: dict[tuple[Part, int, int], int]
 
     @classmethod
-    def from_report(cls, report: Report, result: SemanticResult, similarities: HoiSimilarity, words: Words) -> _Model:
+    def from_report(
+        cls, report: Report, result: SemanticResult, similarities: HoiSimilarity, words: list[dict[str, Any]]
+    ) -> _Model:
         task, images, matches = report.task, len(report.truth.interactions.images), result.matches
         of_truth = report.truth.interactions.image
         truth_of, false_of = np.full((2, len(task.predictions)), -1, np.int64)
@@ -164,13 +113,14 @@ class _Model:
             report=report,
             options=result.options,
             similarities=similarities,
-            words=words,
             truth_of=truth_of,
             false_of=false_of,
             credit=np.bincount(of_truth, matches.sigma, minlength=images).astype(np.float64),
             by_meaning=np.bincount(of_truth[near], minlength=images).astype(np.float64),
             missed=np.bincount(of_truth[matches.prediction < 0], minlength=images).astype(np.float64),
             wrong=wrong,
+            words=words,
+            known={},
         )
 
     def predictions(self, image: int) -> list[dict[str, Any]]:
@@ -195,9 +145,35 @@ class _Model:
         }
         if hoi >= 0:
             sigma = self.similarities.sigma(np.array([hoi]), np.array([verb]), np.array([object_]))
-            why = self.words.indices_of(self.similarities, hoi, table, row)
+            why = [self._explanation("verb", hoi, verb), self._explanation("object", hoi, object_)]
             found |= {"class": hoi, "sigma": round(float(sigma[0]), 4), "why": why}
         return found
+
+    def _explanation(self, part: Part, hoi: int, column: int) -> int:
+        """Return the index of the explanation of a label of class ``hoi`` and a predicted word; append it if needed."""
+        classes, similarities, predictions = self.report.truth.classes, self.similarities, self.report.predictions
+        if part == "verb":
+            label, word = classes.verbs[classes.verb[hoi]], predictions.verbs[column]
+            row, table, senses = int(similarities.verb_row[hoi]), similarities.verbs, similarities.verb_senses
+        else:
+            label, word = classes.objects[classes.object[hoi]], predictions.objects[column]
+            row, table, senses = int(similarities.object_row[hoi]), similarities.objects, similarities.object_senses
+        if (key := (part, row, column)) in self.known:
+            return self.known[key]
+        source = similarities.source
+        wanted, found = names_of([int(senses[row]), int(table.sense[row, column])])
+        ratings = source.ratings(part, wanted, found) if isinstance(source, SimilarityMap) and wanted and found else {}
+        reasons = (
+            reason_of(candidate, part, (label, wanted), word, self.options)
+            for candidate in resolve(word, part, self.options.object_words).candidates
+            if candidate.name == found
+        )
+        names = {"label": label, "sense": wanted, "word": word, "found": found, "reason": next(reasons, "")}
+        value, basis = float(table.values[row, column]), Basis(table.basis[row, column]).name.lower()
+        known = {rater: rating for rater, rating in (ratings or {}).items() if rating is not None}
+        self.known[key] = len(self.words)
+        self.words.append({**names, "value": round(value, 4), "basis": basis.replace("_", " "), "ratings": known})
+        return self.known[key]
 
 
 def _image(image: int, kind: str, report: Report, models: Sequence[_Model], folder: Path | None) -> dict[str, Any]:

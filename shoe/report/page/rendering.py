@@ -49,10 +49,7 @@ def image_url(name: str, folder: Path | None) -> str | None:
 
 
 def crop_url(name: str, folder: Path | None, crop: Edges) -> tuple[str, Edges] | None:
-    """Return the crop of an image as a ``data:`` URL, at most 480 x 480 pixels, and its edges, clipped to the image.
-
-    The edges are in pixels of the image. None without a folder or a readable file, or if the crop is outside the image.
-    """
+    """Return a crop of an image as a ``data:`` URL, and its edges, clipped to the image; None if there is no image."""
     image, _ = read_picture(name, folder)
     clipped = image and cut_out(image, crop)
     return (data_url(small(clipped[0])), clipped[1]) if clipped else None
@@ -137,11 +134,9 @@ def document(
     """Return (HTML page without external files or network requests, its Content-Security-Policy).
 
     Args:
-        template: template that extends ``document.html``.
-        styles: names of the style sheets in ``static``.
-        modules: names of the script's modules in ``static``, each after the modules that it imports.
+        template: template that extends ``document.html``, with the variables ``values``.
+        styles, modules: names of style sheets and of JavaScript modules in ``static``, in the order of imports.
         connect: end of the Content-Security-Policy, such as "; connect-src 'self'".
-        values: variables of the template.
     """
     style = Markup("".join((_FOLDER / "static" / name).read_text("utf-8") for name in styles))  # noqa: S704 - ours
     script = bundle(modules)

@@ -7,23 +7,22 @@ truths, in the order in which equally similar ones are chosen. The tables of sim
 
 import base64
 import gzip
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.scoring_options import SemanticOptions, settings
 from shoe.comparison.run_file import smallest_integers
-from shoe.core.arrays import Floats, Indices, descending_order
+from shoe.core.arrays import Floats, descending_order
 from shoe.core.errors import visible
 from shoe.core.io.json import encode
 from shoe.scoring.evidence.facts import single_rater_map
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer
-from shoe.scoring.semantic import SemanticResult
 from shoe.similarity import Similarity, SimilarityMap
 from shoe.similarity.ensemble import ENSEMBLES
 
@@ -33,8 +32,7 @@ _ALIGNED = 8  # multiple of bytes at which each column starts, as typed arrays o
 def pack(value: Any) -> str:
     """Encode a JSON value that may contain arrays as text: base64 of the gzip of a JSON header and the arrays.
 
-    ``unpack`` of ``static/packed.js`` decodes the text. Arrays are flattened; arrays of integers have the smallest
-    sufficient type, others are float64. Base64 text cannot end the HTML element that contains it.
+    ``unpack`` of ``static/packed.js`` decodes the text. Integers have the smallest type, other numbers are float64.
     """
     columns: list[NDArray[Any]] = []
     head = _without_columns(value, columns)
@@ -75,20 +73,8 @@ _KNOWN = {
 """Supported values of the options that the page supports only in part."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Ensemble:
-    """An ensemble of raters; ``option`` is its name on the command line, or None for a single rater."""
-
-    label: str
-    option: str | None
-    similarity: Similarity
-
-
-class _Scored(NamedTuple):
-    report: Report
-    result: SemanticResult
-    similarities: HoiSimilarity
-    source: Similarity
+_Ensemble = tuple[str, str | None, Similarity]
+"""Label of an ensemble of raters, its name on the command line (None for a single rater), and its similarities."""
 
 
 class Rescoring(NamedTuple):
@@ -100,90 +86,80 @@ class Rescoring(NamedTuple):
 
 def rescoring(reports: Sequence[Report]) -> Rescoring | str:
     """Return the data for scoring again from reports with one ground truth, or the reason why that is impossible."""
-    models = []
-    for each in reports:
-        if each.semantic is None or each.similarities is None or each.similarities.source is None:
-            return "a model has no SHOE scores"
-        models.append(_Scored(each, each.semantic, each.similarities, each.similarities.source))
-    report, result, similarities, source = models[0]
-    options, truth, chosen = result.options, report.truth, settings(result.options)
-    if any(settings(other.result.options) != chosen or other.source.digest != source.digest for other in models):
+    results = [report.semantic for report in reports if report.semantic is not None]
+    similarities = [report.similarities for report in reports if report.similarities is not None]
+    sources = [each.source for each in similarities if each.source is not None]
+    if not len(reports) == len(results) == len(sources):
+        return "a model has no SHOE scores"
+    options, truth, source = results[0].options, reports[0].truth, sources[0]
+    chosen = settings(options)
+    if any(settings(each.options) != chosen for each in results) or len({each.digest for each in sources}) > 1:
         return "the models were scored under different options or maps"
     for name, known in _KNOWN.items():
         if chosen[name] not in known:
             supported = " or ".join(known)
             return f"the page supports only {name}={supported}; the models were scored with {name}={chosen[name]}"
     ensembles = _ensembles(source, options)
-    tables = [each.report.predictions for each in models]
-    of_tables = ([table.verbs for table in tables], [table.objects for table in tables])
-    verb_words, object_words = (tuple(dict.fromkeys(word for words in each for word in words)) for each in of_tables)
-    maps = [each.similarity for each in ensembles]
-    found = [HoiSimilarity.of_words(truth.classes, verb_words, object_words, each, options) for each in maps]
-    verbs = _Words.from_tables(verb_words, [each.verbs.values for each in found])
-    objects = _Words.from_tables(object_words, [each.objects.values for each in found])
-    values = np.unique(np.concatenate([verbs.columns.ravel(), objects.columns.ravel()]))
-    numbers = [np.searchsorted(values, words.columns) for words in (verbs, objects)]
+    tables = [report.predictions for report in reports]
+    verb_words, object_words = (
+        tuple(dict.fromkeys(word for words in each for word in words))
+        for each in ([table.verbs for table in tables], [table.objects for table in tables])
+    )
+    found = [HoiSimilarity.of_words(truth.classes, verb_words, object_words, each, options) for *_, each in ensembles]
+    verbs, verb_number = _distinct_columns(verb_words, [each.verbs.values for each in found])
+    objects, object_number = _distinct_columns(object_words, [each.objects.values for each in found])
+    values = np.unique(np.concatenate([verbs.ravel(), objects.ravel()]))
+    numbers = [np.searchsorted(values, columns) for columns in (verbs, objects)]
     shared = {
-        "options": settings(options),
+        "options": chosen,
         "settings": {"weight": options.weight, "delta": options.delta, "ensemble": 0},
         "hoi": truth.hoi,
         "truth_image": truth.interactions.image,
-        "counted": Scorer(report.task, similarities, options, result.near).counted.astype(np.uint8),
-        "verb_row": similarities.verb_row,
-        "object_row": similarities.object_row,
-        "verb_words": verbs.columns.shape[2],
-        "object_words": objects.columns.shape[2],
+        "counted": truth.classes.evaluated(options.no_interaction).astype(np.uint8),
+        "verb_row": similarities[0].verb_row,
+        "object_row": similarities[0].object_row,
+        "verb_words": verbs.shape[2],
+        "object_words": objects.shape[2],
         "values": values,
         "ensembles": [
-            {"label": each.label, "option": each.option, "verbs": of_verbs, "objects": of_objects}
-            for each, of_verbs, of_objects in zip(ensembles, *numbers, strict=True)
+            {"label": label, "option": option, "verbs": of_verbs, "objects": of_objects}
+            for (label, option, _), of_verbs, of_objects in zip(ensembles, *numbers, strict=True)
         ],
     }
-    return Rescoring(shared, [_model(each, ensembles, verbs, objects) for each in models])
+    parts = zip(reports, similarities, results, strict=True)
+    scorers = (Scorer(report.task, words, result.options, result.near) for report, words, result in parts)
+    return Rescoring(shared, [_model(scorer, ensembles, verb_number, object_number) for scorer in scorers])
 
 
 def _ensembles(source: Similarity, options: SemanticOptions) -> list[_Ensemble]:
     if not isinstance(source, SimilarityMap):
-        return [_Ensemble(source.name, None, source)]
+        return [(source.name, None, source)]
     names = [options.ensemble, *(name for name in ENSEMBLES if name != options.ensemble)]
-    together = [_Ensemble(name, name, replace(source, ensemble=name)) for name in names]
+    together: list[_Ensemble] = [(name, name, replace(source, ensemble=name)) for name in names]
     if len(source.raters) == 1:
         return together[:1]
-    maps = ((rater.name, single_rater_map(source, column)) for column, rater in enumerate(source.raters))
-    return together + [_Ensemble(name, None, alone) for name, alone in maps]
+    return together + [(rater.name, None, single_rater_map(source, i)) for i, rater in enumerate(source.raters)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Words:
-    """Similarities of the words of all models; words with equal similarities in all ensembles share a column.
+def _distinct_columns(words: Sequence[str], tables: Sequence[Floats]) -> tuple[Floats, dict[str, int]]:
+    """Return (ensembles, class words, distinct columns) similarities, and the column index of each word.
 
-    Attributes:
-        columns: (ensembles, class words, distinct columns) similarities.
-        number: column index by word.
+    ``tables`` are the (class words, words) similarities of each ensemble; words that are equal in all share a column.
     """
-
-    columns: Floats
-    number: dict[str, int]
-
-    @classmethod
-    def from_tables(cls, words: Sequence[str], tables: Sequence[Floats]) -> Self:
-        stacked = np.stack(tables)
-        flat = stacked.reshape(-1, len(words))
-        _, first, number = np.unique(flat, axis=1, return_index=True, return_inverse=True)
-        return cls(stacked[:, :, first], dict(zip(words, number.ravel().tolist(), strict=True)))
-
-    def numbers(self, words: Sequence[str]) -> Indices:
-        return np.array([self.number[word] for word in words], np.int64)
+    stacked = np.stack(tables)
+    _, first, number = np.unique(stacked.reshape(-1, len(words)), axis=1, return_index=True, return_inverse=True)
+    return stacked[:, :, first], dict(zip(words, number.ravel().tolist(), strict=True))
 
 
-def _model(scored: _Scored, ensembles: Sequence[_Ensemble], verbs: _Words, objects: _Words) -> dict[str, Any]:
-    task, table, options = scored.report.task, scored.report.predictions, scored.result.options
-    scorer = Scorer(task, scored.similarities, options, scored.result.near)
+def _model(
+    scorer: Scorer, ensembles: Sequence[_Ensemble], verbs: Mapping[str, int], objects: Mapping[str, int]
+) -> dict[str, Any]:
+    task, table, options = scorer.task, scorer.task.predictions, scorer.options
     # The repeats that are left out depend only on which words have the same meaning in an ensemble.
-    by_meanings = {_key(scored.similarities): scorer.near.prediction}
+    by_meanings = {_key(scorer.similarities): scorer.near.prediction}
     playing = []
-    for each in ensembles:
-        other = HoiSimilarity.from_task(task, each.similarity, options)
+    for *_, similarity in ensembles:
+        other = HoiSimilarity.from_task(task, similarity, options)
         key = _key(other)
         if key not in by_meanings:
             by_meanings[key] = Scorer(task, other, options).near.prediction
@@ -197,7 +173,8 @@ def _model(scored: _Scored, ensembles: Sequence[_Ensemble], verbs: _Words, objec
     pairs = task.overlaps(options.coordinates, options.rule)
     pairs = pairs.select(np.isin(pairs.prediction, some) & scorer.counted[scorer.hoi[pairs.truth]])
     pairs = pairs.select(scorer.order(pairs, np.zeros(len(pairs))))
-    verb, object_ = verbs.numbers(table.verbs)[table.verb[rows]], objects.numbers(table.objects)[table.object[rows]]
+    verb = np.array([verbs[word] for word in table.verbs], np.int64)[table.verb[rows]]
+    object_ = np.array([objects[word] for word in table.objects], np.int64)[table.object[rows]]
     pair, words = np.unique(verb << 32 | object_, return_inverse=True)
     return {
         "words": words,

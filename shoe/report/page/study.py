@@ -23,7 +23,7 @@ from shoe.scoring.bongard.problems import Problems
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.analysis import StudyReport
 from shoe.study.folder import AnyStudy
-from shoe.study.plan import Box, Picture, ProblemStudy, Question, Study
+from shoe.study.plan import Picture, ProblemStudy, Question, Study
 from shoe.study.ratings import StudyRatings, shape_of
 
 _MOST = 40  # maximum number of raters, and of ensembles, in the report
@@ -36,20 +36,14 @@ def write_people_page(path: Path, study: StudyRatings, found: StudyReport, comma
 
 
 def people_part(study: StudyRatings, found: StudyReport) -> Markup:
-    """Render the results of a study: agreement with intervals, each rater, and subsets of the raters of a map.
-
-    ``study`` must not contain gold items (items with an expected rating).
-    """
+    """Render the results of a study (without gold items): agreement, each rater, and subsets of the raters of a map."""
     columns = columns_of(found)
     agreement = [figure_rows(each) for each in columns.values()]
     names = dict.fromkeys(name for row in agreement for name in row)
     bars = [(name, rater.ceiling, "m0") for name, rater in found.raters.items()]
+    label, ensembles = "rank correlation of each rater with the mean of the other people", None
     if found.beside is not None:
         bars = [(rater.name, rater.rho, "m0" if rater.person else "m1") for rater in found.beside.raters]
-    bars = [bar for bar in bars if bar[2] == "m0"][:_MOST] + [bar for bar in bars if bar[2] != "m0"]
-    label = "rank correlation of each rater with the mean of the other people"
-    ensembles = None
-    if found.beside is not None:
         among = pluralize(sum(each.among_best for each in found.beside.ensembles), "ensemble")
         rows = [
             (", ".join(each.raters), f"{percent(each.agreement)} %", "yes" if each.among_best else "no")
@@ -57,6 +51,7 @@ def people_part(study: StudyRatings, found: StudyReport) -> Markup:
         ]
         summary = f"{among} of {len(found.beside.ensembles)} are not significantly worse than the best one"
         ensembles = {"summary": summary, "rows": rows}
+    bars = [bar for bar in bars if bar[2] == "m0"][:_MOST] + [bar for bar in bars if bar[2] != "m0"]
     closing = []
     if found.population:
         closing.append(f"The results are weighted to represent {found.population.pairs:,.0f} pairs.")
@@ -115,10 +110,7 @@ def read_texts(folder: Path, study: AnyStudy) -> dict[str, str]:
 
 
 def shown_to_all(study: AnyStudy, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the data that the pages of all raters share, without images and expected answers.
-
-    ``texts`` are the texts of the page by file name, as from :func:`default_texts`.
-    """
+    """Return the data that the pages of all raters share, without images and expected answers."""
     shared = {"study": study.id} | {name.removesuffix(".txt").replace("-", "_"): text for name, text in texts.items()}
     if isinstance(study, ProblemStudy):
         problems = [{"sides": each.sides, "queries": each.queries} for each in study.problems]
@@ -131,11 +123,7 @@ def shown_to_all(study: AnyStudy, texts: Mapping[str, str]) -> dict[str, Any]:
 def write_rater_page(
     path: Path, shown: Mapping[str, Any], rater: str, order: Sequence[Question], pictures: Mapping[str, str]
 ) -> None:
-    """Write the page of one rater as a self-contained HTML file.
-
-    ``shown`` is the data from :func:`shown_to_all`, ``order`` the questions in the order in which the rater sees them,
-    and ``pictures`` the ``data:`` URLs of the images by file name.
-    """
+    """Write the page of one rater from shared data, the questions in their order, and image URLs by file name."""
     data = encode({**shown, "rater": rater, "order": order, "pictures": pictures}).decode()
     escaped = Markup(data.replace("<", "\\u003c"))  # noqa: S704 - nothing in it can end the script element
     write_document(path, _page(data=escaped)[0])
@@ -157,22 +145,19 @@ _STREAM = (7 << 28) + (5 << 20)
 
 
 def with_pictures(study: Study, truth: GroundTruth, images: Path) -> tuple[Study, dict[str, bytes]]:
-    """Return a copy of a study in which items have an image of their first class, and the images as JPEG by file name.
+    """Return a study in which items have a random image of their first class, and JPEG images by file name.
 
-    Images are chosen at random by the seed of the study. Gold items (attention checks), and items without an image, are
-    unchanged. Raise InputError if no item has an image.
+    Gold items have no image. Raise InputError if no item has an image.
     """
     table, classes = truth.interactions, truth.classes
-    number = {
-        (classes.verbs[v].replace("_", " "), classes.objects[o].replace("_", " ")): k
-        for k, (v, o) in enumerate(zip(classes.verb.tolist(), classes.object.tolist(), strict=True))
-    }
+    verbs, objects = ([name.replace("_", " ") for name in names] for names in (classes.verbs, classes.objects))
+    of_words = {(verbs[v], objects[o]): k for k, (v, o) in enumerate(zip(classes.verb, classes.object, strict=True))}
     order = np.argsort(random_numbers(_STREAM + (study.seed << 8), (len(truth.hoi),)), kind="stable")
     of_class: dict[int, list[int]] = {}  # rows of the ground truth, which take turns
     pictures: dict[str, bytes] = {}
     items = []
     for file, item in ((f"{place}.jpg", item) for place, item in enumerate(study.items)):
-        hoi = number.get(item.words_a, -1)
+        hoi = of_words.get(item.words_a, -1)
         rows = of_class.setdefault(hoi, order[truth.hoi[order] == hoi].tolist()) if item.gold is None else []
         while rows:
             row = rows.pop(0)
@@ -182,10 +167,9 @@ def with_pictures(study: Study, truth: GroundTruth, images: Path) -> tuple[Study
                 continue
             rows.append(row)
             width, pictures[file] = image.width, small(image)
-            human, thing = (
-                _scaled(boxes[row], image.width / width) for boxes in (table.human_boxes, table.object_boxes)
-            )
-            item = replace(item, picture=Picture(file, Path(name).name, image.size, human, thing))
+            scale, sides = image.width / width, (table.human_boxes, table.object_boxes)
+            boxes: list[Any] = [tuple(round(x * scale, 1) for x in side[row].tolist()) for side in sides]
+            item = replace(item, picture=Picture(file, Path(name).name, image.size, *boxes))
             break
         items.append(item)
     if not pictures:
@@ -195,16 +179,8 @@ def with_pictures(study: Study, truth: GroundTruth, images: Path) -> tuple[Study
     return replace(study, items=items), pictures
 
 
-def _scaled(box: np.ndarray, scale: float) -> Box:
-    x1, y1, x2, y2 = (round(float(edge) * scale, 1) for edge in box)
-    return x1, y1, x2, y2
-
-
 def problem_pictures(problems: Problems, images: Path, first: int = 0) -> dict[str, bytes]:
-    """Return the crops of Bongard problems as JPEG by file name; region r has the name "N.jpg", N = ``first`` + r.
-
-    Raise InputError if an image cannot be read, or a crop lies outside its image.
-    """
+    """Return the crops of Bongard problems as JPEG by file name: "N.jpg" for region N - ``first``."""
     regions, rows = problems.regions, np.unique(problems.rows)
     pictures = {}
     for image in np.unique(regions.image[rows]).tolist():

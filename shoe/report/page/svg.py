@@ -45,8 +45,10 @@ def _svg(width: float, height: float, label: str, parts: Sequence[Markup | None]
     return element("svg", *parts, viewBox=f"0 0 {width} {height}", role="img", aria_label=label, **attributes)
 
 
-def _short(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+def _label(text: str, longest: int, **attributes: object) -> Markup:
+    """Return a text cut to ``longest`` characters, with the whole text as its tooltip."""
+    cut = text if len(text) <= longest else text[: longest - 1] + "…"
+    return element("text", cut, element("title", text), **attributes)
 
 
 class Interval(NamedTuple):
@@ -72,15 +74,13 @@ def intervals(rows: Sequence[tuple[str, Sequence[Interval | None]]], colours: Se
     def across(value: float) -> str:
         return f"{3 + (value - low) / (high - low) * 94:.2f}%"
 
-    bottom = line * len(rows) + 6
-    parts: list[Markup] = []
-    for tick in range(first, last + 1):
-        x = across(tick / 10)
+    bottom, parts = line * len(rows) + 6, list[Markup]()
+    for tick, x in ((tick, across(tick / 10)) for tick in range(first, last + 1)):
         parts.append(element("line", x1=x, x2=x, y1=0, y2=bottom, class_="grid"))
         parts.append(element("text", f"{10 * tick}", x=x, y=bottom + 14, class_="quiet middle"))
     for number, (name, values) in enumerate(rows):
-        top, title = number * line + 6, element("title", name)
-        parts.append(element("text", _short(name, 44), title, x=0, y=top + 11))
+        top = number * line + 6
+        parts.append(_label(name, 44, x=0, y=top + 11))
         for row, (each, colour) in enumerate(zip(values, colours, strict=True)):
             if each is None:
                 continue
@@ -94,10 +94,7 @@ def intervals(rows: Sequence[tuple[str, Sequence[Interval | None]]], colours: Se
 
 
 def stack(parts: Sequence[tuple[str, float, str]], label: str) -> Markup:
-    """Draw fractions of a whole side by side, as one stacked bar.
-
-    ``parts`` are (name, fraction, CSS class); fractions of 0 and below are left out.
-    """
+    """Draw fractions of a whole, given as (name, fraction, CSS class), side by side as one stacked bar."""
     height, at = 22, 0.0
     drawn = [element("rect", x=0, y=0, width=_WIDTH, height=height, rx=3, class_="rest")]
     for name, value, colour in parts:
@@ -120,20 +117,15 @@ def histogram(counts: Sequence[int], label: str) -> Markup:
 
 
 def matrix(names: Sequence[str], values: Sequence[tuple[int, int, float | None]], label: str) -> Markup:
-    """Draw one value per pair of items as a triangle of cells, darker cells for higher values.
-
-    ``values`` are the (i, j, value) of each pair, with item indices i < j and the value, 0 to 1 or None.
-    """
+    """Draw (i, j, value) per pair of items i < j as a triangle of cells, darker for higher values; None if unknown."""
     left, cell = 110, 46
     width, height = left + cell * (len(names) - 1), cell * (len(names) - 1)
-    parts: list[Markup] = []
+    parts = []
     for row, name in enumerate(names[1:]):
-        y, title = row * cell + cell / 2 + 4, element("title", name)
-        parts.append(element("text", _short(name, 16), title, x=left - 8, y=y, class_="name"))
+        parts.append(_label(name, 16, x=left - 8, y=row * cell + cell / 2 + 4, class_="name"))
     for column, name in enumerate(names[:-1]):
-        x, y, title = left + column * cell + cell / 2 + 8, height + 12, element("title", name)
-        turned = f"rotate(-40 {x:g} {y})"
-        parts.append(element("text", _short(name, 16), title, x=x, y=y, class_="name", transform=turned))
+        x, y = left + column * cell + cell / 2 + 8, height + 12
+        parts.append(_label(name, 16, x=x, y=y, class_="name", transform=f"rotate(-40 {x:g} {y})"))
     for first, second, value in values:
         x, y = left + first * cell, (second - 1) * cell
         if value is not None:
@@ -141,8 +133,7 @@ def matrix(names: Sequence[str], values: Sequence[tuple[int, int, float | None]]
             shade = f"{0.12 + 0.38 * max(0.0, min(1.0, value)):.2f}"
             size = {"width": cell - 2, "height": cell - 2, "rx": 3}
             parts.append(element("rect", title, x=x, y=y, **size, fill_opacity=shade))
-        text = "–" if value is None else f"{value:.2f}"
-        parts.append(element("text", text, x=x + cell / 2 - 1, y=y + cell / 2 + 3))
+        parts.append(element("text", decimals(value, 2), x=x + cell / 2 - 1, y=y + cell / 2 + 3))
     return _svg(width, height + 80, label, parts, class_="matrix")
 
 
@@ -155,27 +146,22 @@ def error_bars(
 ) -> Markup:
     """Draw the mAP that fixing each kind of error would add, and the number of errors of that kind.
 
-    Args:
-        deltas: mAP gains as fractions by error name, one mapping per series, such as a model.
-        counts: numbers of errors by error name, one mapping per series; None for a series without counts.
-        colours: CSS class of each series.
-        rounded: whether ``deltas`` are rounded, and are shown without further decimals.
+    Each series, such as a model, has mAP gains as fractions by error name (``rounded``: shown without further
+    decimals), numbers of errors (None if unknown), and a CSS class.
     """
     from shoe.diagnosis.error_types import ERRORS  # here and below: a service draws without loading the metric
 
     row, most = 16, max(0.01, *(value for each in deltas for value in each.values()))
-    parts: list[Markup] = []
-    y = 0
+    y, parts = 0, list[Markup]()
     for error in sorted(ERRORS, key=lambda error: -max(each[error.name] for each in deltas)):
         block = row * len(deltas)
         parts.append(element("text", error.label, x=f"{_BARS_LEFT - 2}%", y=y + block / 2 + 4, class_="name"))
         for number, (delta, count, colour) in enumerate(zip(deltas, counts, colours, strict=True)):
             value, top = delta[error.name], y + number * row + (row - _BAR) / 2
-            cases = f"{count[error.name]:,}" if count is not None else None
+            cases = "" if count is None else f"{count[error.name]:,}"
             title = element("title", error.meaning + (f": {cases} cases" if cases else ""))
             parts += _bar(title, points(value, rounded=rounded), top, max(value, 0) / most, colour)
-            if cases is not None:
-                parts.append(element("text", cases, x="100%", y=top + _BAR - 2, class_="count"))
+            parts += [element("text", cases, x="100%", y=top + _BAR - 2, class_="count")] if cases else []
         y += block + 12
     label = "mAP that fixing each kind of error would add, in points, and how many errors there are"
     return element("svg", *parts, height=y, role="img", aria_label=label, class_="bars")
@@ -186,8 +172,7 @@ def rater_bars(raters: Sequence[tuple[str, float | None, str]], label: str) -> M
     row = 20
     parts: list[Markup] = []
     for y, (name, rho, colour) in zip(range(0, row * len(raters), row), raters, strict=True):
-        title = element("title", name)
-        parts.append(element("text", _short(name, 18), title, x=f"{_BARS_LEFT - 2}%", y=y + _BAR, class_="name"))
+        parts.append(_label(name, 18, x=f"{_BARS_LEFT - 2}%", y=y + _BAR, class_="name"))
         parts += _bar(None, decimals(rho), y + 2, max(rho or 0, 0), colour)[rho is None :]
     return element("svg", *parts, height=row * len(raters), role="img", aria_label=label, class_="bars")
 
@@ -206,10 +191,7 @@ Edges = tuple[float, float, float, float]
 def crop(size: tuple[float, float], image: tuple[str, Edges] | None, boxes: Mapping[str, Edges], label: str) -> Markup:
     """Draw a crop with the boxes of a human and an object; one unit of the drawing is one pixel of the original image.
 
-    Args:
-        size: width and height of the crop.
-        image: URL of an image, and edges of the image in pixels of the crop; None for a blank crop.
-        boxes: edges of the "human" and the "object" box, in pixels of the crop.
+    ``image`` is the URL of an image, and its edges in the crop. ``boxes`` are the edges of "human" and "object".
     """
     width, height = (f"{each:g}" for each in size)
     parts = [element("rect", width=width, height=height, class_="paper")]
@@ -226,13 +208,9 @@ def crop(size: tuple[float, float], image: tuple[str, Edges] | None, boxes: Mapp
 def triplets(
     size: tuple[float, float], image: str | None, pairs: Sequence[tuple[str, Edges, Edges]], label: str
 ) -> Markup:
-    """Draw the boxes of triplets on the frame of an image; one unit of the drawing is one pixel of the image.
+    """Draw the boxes of triplets, given as (CSS class, human box, object box), on the frame of an image.
 
-    Args:
-        size: width and height of the image; if unknown (0), the frame is just large enough for all boxes.
-        image: URL of the image; None for an empty frame.
-        pairs: (CSS class, human box, object box) of each triplet.
-        label: description for screen readers.
+    One unit of the drawing is one pixel. ``image`` is a URL. If ``size`` is unknown (0), the frame contains all boxes.
     """
     width, height = size
     if min(size) <= 0:
@@ -241,10 +219,8 @@ def triplets(
     parts = [element("rect", **frame, class_="paper")]
     if image:
         parts.append(element("image", href=image, **frame, preserveAspectRatio="none"))
-    for colour, *boxes in pairs:
-        rects = (
-            element("rect", **_place(box), class_=kind) for kind, box in zip(("human", "object"), boxes, strict=True)
-        )
+    for colour, human, thing in pairs:
+        rects = element("rect", **_place(human), class_="human"), element("rect", **_place(thing), class_="object")
         parts.append(element("g", *rects, class_=f"triplet {colour}"))
     return element("svg", *parts, viewBox=f"0 0 {width:g} {height:g}", role="img", aria_label=label)
 
@@ -282,10 +258,7 @@ class _Axis(NamedTuple):
 def sweep_charts(
     models: Sequence[str], points: Sequence[Point], survivals: Sequence[RankStability]
 ) -> dict[str, dict[str, Markup]]:
-    """Return charts of each metric over the values of each option, as {metric: {option title: chart}}.
-
-    Marks show values that change the ranking of models (``survivals``). Options with a single value are left out.
-    """
+    """Return {metric: {option: chart}} of options with several values; marks show values that change the ranking."""
     from shoe.comparison.sweeps import FIGURES, VALUES
     from shoe.report.comparison import NAMES
 
@@ -323,11 +296,9 @@ def _sweep_chart(
     moved = [name for name, setting in zip(names, settings, strict=True) if setting in changed]
     label += f". Requested: {', '.join(requested)}." if requested else "."
     label += f" Models change places under {', '.join(moved)}." if moved else ""
-    known = [value for column in values for value in column if value is not None]
-    height, parts, place_of = draw(settings, known, changed)
+    height, parts, place_of = draw(settings, [v for column in values for v in column if v is not None], changed)
     for number, (model, column) in enumerate(zip(models, values, strict=True)):
-        places = [None if value is None else place_of(index, value) for index, value in enumerate(column)]
-        parts.append(_model(model, number, places))
+        parts.append(_model(model, number, [None if v is None else place_of(i, v) for i, v in enumerate(column)]))
     return _svg(_SWEEP_WIDTH, height, label, parts)
 
 
@@ -358,7 +329,7 @@ def _rows(settings: Sequence[Setting], known: Sequence[float], changed: Collecti
     parts += [element("text", f"{tick:g}", x=x(tick), y=bottom + 10, class_="middle") for tick in labelled]
     for y, setting in zip(range(_TOP, bottom, _ROW), settings, strict=True):
         name, style = str(setting.value), f"end{' chosen' * setting.asked}"
-        parts.append(element("text", _short(name, 13), element("title", name), x=_NAMES_END - 6, y=y + 4, class_=style))
+        parts.append(_label(name, 13, x=_NAMES_END - 6, y=y + 4, class_=style))
         if setting.asked:
             parts.append(_line("asked", _NAMES_END, y, _RIGHT, y))
         if setting in changed:

@@ -1,9 +1,9 @@
 """What stands on a figure once it is drawn: every text with its place."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import combinations
 from typing import NamedTuple
+from unittest.mock import patch
 
 from matplotlib import style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -28,17 +28,6 @@ class Drawn(NamedTuple):
 def drawn(make: Callable[[], Figure]) -> tuple[Figure, list[Drawn]]:
     """Draw a figure as it is saved, and list the texts that were written on it."""
     found: list[Drawn] = []
-    with style.context(["default", STYLE]), _watched(found):
-        figure = make()
-        figure.draw_without_rendering()
-        found.clear()  # making room for labels has written them more than once
-        figure.set_layout_engine("none")
-        FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
-    return figure, found
-
-
-@contextmanager
-def _watched(found: list[Drawn]) -> Iterator[None]:
     original = Text.draw
 
     def draw(self: Text, renderer: object) -> None:
@@ -47,11 +36,13 @@ def _watched(found: list[Drawn]) -> Iterator[None]:
             found.append(Drawn(self.get_text(), self.get_window_extent(), upright))
         original(self, renderer)  # type: ignore[arg-type]
 
-    Text.draw = draw  # type: ignore[method-assign, assignment]
-    try:
-        yield
-    finally:
-        Text.draw = original  # type: ignore[method-assign]
+    with style.context(["default", STYLE]), patch.object(Text, "draw", draw):
+        figure = make()
+        figure.draw_without_rendering()
+        found.clear()  # making room for labels has written them more than once
+        figure.set_layout_engine("none")
+        FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
+    return figure, found
 
 
 def assert_readable(make: Callable[[], Figure]) -> list[str]:

@@ -25,14 +25,12 @@ numbers = pytest.mark.parametrize("number", [1, *(pytest.param(n, marks=pytest.m
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "worst"), [(1, 1.0), (2, -0.5), pytest.param(8, 1.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("number", "worst"), [(1, 1.0), (2, -0.5), (8, 1.0)])
 def test_error_bars_can_be_read(number: int, worst: float) -> None:
     models = some(number, worst)
-    texts = assert_readable(lambda: error_bars(models))
-    assert {error.label for error in (*ERRORS, *GROUPS)} <= set(texts)
-    for found in models.values():
-        for delta in found.deltas.values():
-            assert f"{100 * (delta.map or 0):+z.1f}" in texts
+    gains = {f"{100 * (delta.map or 0):+z.1f}" for found in models.values() for delta in found.deltas.values()}
+    labels = {error.label for error in (*ERRORS, *GROUPS)}
+    assert labels | gains <= set(assert_readable(lambda: error_bars(models)))
 
 
 @numbers
@@ -40,9 +38,8 @@ def test_pair_figures_can_be_read(number: int) -> None:
     first, *others = some(number).items()
     scored = altered(first[1], negative_ap=NegativeAp(0.977, 0.88, 9, 9))
     texts = assert_readable(lambda: pair_bars({first[0]: scored, **dict(others)}))
-    assert "97.7" in texts
     assert not any("interaction" in text for text in texts)
-    assert texts.count("–") == number - 1
+    assert ("97.7" in texts, texts.count("–")) == (True, number - 1)
 
 
 @pytest.mark.slow
@@ -67,9 +64,7 @@ def test_what_is_absent_leaves_a_dash_or_no_panel() -> None:
 def test_heat_maps_show_the_largest_confusions_and_can_be_read() -> None:
     cells = [Cell(f"true word number {i}", f"said {j} " * 9, 1.0 + i * j) for i in range(40) for j in range(40)]
     texts = assert_readable(lambda: confusion_map(cells, "title " * 30, lambda value: f"{value:.0f}"))
-    assert "true word number 39" in texts
-    assert "true word number 21" not in texts
-    assert texts.count("1522") == 1
+    assert [texts.count(text) for text in ("true word number 39", "true word number 21", "1522")] == [1, 0, 1]
 
 
 def test_heat_maps_of_one_confusion_and_of_equal_ones() -> None:
@@ -94,12 +89,9 @@ def test_labels_that_fit_lose_nothing_but_blanks(name: str) -> None:
     assert label(name, 1.6, 9).replace("\n", "").replace(" ", "") == (name.replace(" ", "") or '""')
 
 
-@pytest.mark.parametrize(
-    ("name", "wanted"),
-    [("a/b c", "a_b_c"), ("../..", "model"), ("x" * 300, "x" * 100), ("猫.pkl", "猫.pkl"), ("", "model")],
-)
-def test_file_names_of_models(name: str, wanted: str) -> None:
-    assert file_name(name) == wanted
+def test_file_names_of_models() -> None:
+    wanted = {"a/b c": "a_b_c", "../..": "model", "x" * 300: "x" * 100, "猫.pkl": "猫.pkl", "": "model"}
+    assert {name: file_name(name) for name in wanted} == wanted
 
 
 def test_all_figures_of_one_model_and_of_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +120,9 @@ def test_all_figures_are_the_same_bytes_in_any_process(tmp_path: Path) -> None:
     )
     environment = {**os.environ, "PYTHONHASHSEED": "1", "SOURCE_DATE_EPOCH": "1"}
     subprocess.run([sys.executable, "-c", code, tmp_path / "other"], env=environment, check=True)
+    before = mpl.rcParams["font.size"]
     written = draw_figures({"a": diagnosed("free text")}, tmp_path / "this" / "one")
+    assert mpl.rcParams["font.size"] == before  # the style of the user is left alone
     kinds = ("errors", "pairs", "verbs", "verbs_gain", "objects", "objects_gain")
     assert [path.name for path in written] == [f"{kind}.{ending}" for kind in kinds for ending in ("pdf", "png")]
     assert sorted(os.listdir(tmp_path / "this" / "one")) == sorted(path.name for path in written)
@@ -138,23 +132,10 @@ def test_all_figures_are_the_same_bytes_in_any_process(tmp_path: Path) -> None:
         assert b"Date" not in content
 
 
-@pytest.mark.slow
-def test_the_style_of_the_user_is_left_alone(tmp_path: Path) -> None:
-    before = mpl.rcParams["font.size"]
-    save(lambda: pair_bars(some(1)), tmp_path, "a")
-    assert mpl.rcParams["font.size"] == before
-
-
 def test_a_folder_or_figure_that_fails_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with input_error(source=str(tmp_path / "file")):
         draw_figures(some(1), tmp_path / "file")
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
     with pytest.raises(ZeroDivisionError):
         save(lambda: 1 / 0, tmp_path, "a")  # type: ignore[arg-type, return-value]
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def test_names_of_tests_hold_what_is_hostile() -> None:
-    assert any("$" in name for name in NAMES)
-    assert any("\x1b" in name for name in NAMES)

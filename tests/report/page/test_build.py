@@ -3,7 +3,6 @@
 import base64
 import gzip
 import json
-from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,11 +13,11 @@ from markupsafe import Markup
 
 import shoe
 from shoe.benchmarks.truth import GroundTruth
+from shoe.demo import PREDICTIONS
 from shoe.diagnosis.error_types import ERRORS
 from shoe.report.page.rendering import environment
 from shoe.report.page.rescoring import pack
 from shoe.report.page.svg import element
-from shoe.scoring.score import Report
 from tests.cli.run import refused, run
 from tests.report.page.made import HOSTILE, write_hostile
 
@@ -47,14 +46,14 @@ def test_text_is_escaped_and_markup_is_not() -> None:
         template.render(text="", markup="")  # a value is missing
 
 
-def test_errors_cost_what_the_diagnosis_says(demo: Path, truth: GroundTruth, reports: Mapping[str, Report]) -> None:
+def test_errors_cost_what_the_diagnosis_says(demo: Path, truth: GroundTruth) -> None:
     made = demo.read_text("utf-8")
     assert "<td><bdi>delta</bdi></td><td><bdi>0.25</bdi></td><td><bdi>12.35</bdi></td>" in made
     assert ">by SHOE-mF1 no " in made
     assert all(f"Most apart, {name}<" in made for name in ("mAP", "SHOE-mAP"))
     bars = made.partition('class="bars"')[2].partition("</svg>")[0]
-    for report in reports.values():
-        diagnosis = shoe.diagnose(report.predictions, truth, similarity=None)
+    for file in PREDICTIONS.values():
+        diagnosis = shoe.diagnose(shoe.read_predictions(file), truth, similarity=None)
         for error in ERRORS:
             assert f">{round(100 * (diagnosis.deltas[error.name].map or 0), 2) + 0:+.2f}<" in bars
     assert "seeds 0 to 19" in made

@@ -12,7 +12,7 @@ from shoe.benchmarks.scoring_options import SemanticOptions
 from shoe.lexicon.senses import Part
 from shoe.lexicon.store import ids_of
 from shoe.report.evidence import notes
-from shoe.report.score_files import Score
+from shoe.report.score import Score
 from shoe.scoring.evidence import interval
 from shoe.scoring.evidence.collect import Evidence
 from shoe.scoring.evidence.draws import _KINDS, DRAWS, SampledMap, SensePairs, predictive_interval

@@ -10,7 +10,7 @@ from shoe.benchmarks.truth import read_truth_file
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.predictions import read_predictions
 from shoe.report.evidence import notes
-from shoe.report.score_files import Score
+from shoe.report.score import Score
 from shoe.scoring.evidence import interval, spread
 from shoe.scoring.evidence.collect import Evidence
 from shoe.scoring.evidence.facts import Spread, single_rater_map

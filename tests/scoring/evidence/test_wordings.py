@@ -8,7 +8,7 @@ import pytest
 import shoe
 import shoe.demo
 from shoe.predictions import read_predictions_with_notes
-from shoe.report.score_files import write_wordings
+from shoe.report.score import write_wordings
 from shoe.scoring.evidence.facts import wordings
 from tests.cli import run as cli
 from tests.diagnosis.by_hand import O1, O2, P1, P2, diagnosed, image
