@@ -19,15 +19,16 @@ from tempfile import mkdtemp
 from typing import Any
 
 from shoe.core.errors import InputError, pluralize
-from shoe.service import boards, runs
-from shoe.service.access import AGGREGATES, all_without_hidden
+from shoe.service import boards
+from shoe.service.access import AGGREGATES, visible_runs
 from shoe.service.database import VERSION, is_empty, is_foreign
 from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder, Store, has_files, refuse_empty_database
 from shoe.service.pages import playground, views
-from shoe.service.pages.rendering import STATIC, file_of, render, site_link
-from shoe.service.pages.views import View, Viewer
+from shoe.service.pages.rendering import STATIC, file_of, render, site_link, who_is
+from shoe.service.pages.views import View
 from shoe.service.runs import referenced
+from shoe.service.tokens import Identity
 from shoe.service.truths import truths
 from shoe.service.types import Run
 
@@ -259,7 +260,7 @@ def _check_is_folder(folder: Path) -> None:
     refuse_empty_database(folder)
 
 
-_ANYBODY = Viewer(reader=True)
+_ANYBODY = Identity(None, frozenset({"read"}), "", None)
 _MARK = ".shoe-site"
 """Name of the marker file in an exported site; a later export replaces only folders with this file."""
 
@@ -293,7 +294,7 @@ def export(folder: Folder, path: str | Path) -> int:
 
 
 def _write(folder: Folder, to: Path) -> int:
-    public = list(_public(folder))
+    public = visible_runs(folder, _ANYBODY, limit=-1, state="done")
     pages: dict[str, View] = dict(_pages(folder, public))
     files = {f"/static/{name}": source for name, source in STATIC.items()}
     for run in public:
@@ -303,7 +304,7 @@ def _write(folder: Folder, to: Path) -> int:
         (to / file_of(path)).parent.mkdir(parents=True, exist_ok=True)
     for path, source in files.items():
         (to / file_of(path)).write_bytes(source.read_bytes())
-    about: dict[str, Any] = {"who": _ANYBODY, "address": "", "made": time.time()}
+    about: dict[str, Any] = {"who": who_is(_ANYBODY), "address": "", "made": time.time()}
     for path, view in pages.items():
         page = render(view, partial(site_link, path, there), about | {"here": path}, live=False)
         (to / file_of(path)).write_bytes(page)
@@ -311,24 +312,16 @@ def _write(folder: Folder, to: Path) -> int:
     return len(pages)
 
 
-def _public(folder: Folder) -> Iterator[Run]:
-    """Yield the finished public runs, the latest first, without the results of hidden leaderboards."""
-    after = None
-    while found := runs.runs(folder, "", after, 200, "done"):
-        yield from all_without_hidden(folder, found)
-        after = found[-1].id
-
-
 def _pages(folder: Folder, public: list[Run]) -> Iterator[tuple[str, View]]:
     front = views.front(folder, _ANYBODY)
-    yield "/", front._replace(values=front.values | {"runs": views.rows(_ANYBODY, folder, public[:8])})
-    yield "/runs", View("runs.html", {"runs": views.rows(_ANYBODY, folder, public)})
+    yield "/", front._replace(values=front.values | {"runs": views.rows(folder, public[:8])})
+    yield "/runs", View("runs.html", {"runs": views.rows(folder, public)})
     for run in public:
         yield f"/runs/{run.id}", views.run_page(folder, _ANYBODY, run)
         classes = views.classes_page(folder, run)
         if classes is not None:
             yield f"/runs/{run.id}/classes", classes
-    yield "/boards", views.board_list(folder, Viewer())
+    yield "/boards", views.board_list(folder, _ANYBODY)
     for board in boards.boards(folder):
         if not board.hidden:
             yield f"/boards/{board.name}", views.board_page(folder, _ANYBODY, board.name)

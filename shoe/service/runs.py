@@ -3,7 +3,8 @@
 import re
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -29,35 +30,14 @@ def run(folder: Folder, id_: str) -> Run:
         return _runs(db, [_row(db, id_)])[0]
 
 
-def runs(
-    folder: Folder,
-    team: str | None = None,
-    after: str | None = None,
-    limit: int = 50,
-    state: str | None = None,
-    *,
-    name: str | None = None,
-    truth: str | None = None,
-) -> list[Run]:
-    """Return at most `limit` runs, the latest first, without deleted runs.
+def runs(folder: Folder, where: str = "TRUE", values: Mapping[str, Any] = {}, limit: int = -1) -> list[Run]:
+    """Return at most `limit` runs (-1: all), the latest first, without deleted runs.
 
-    Args:
-        team: team whose runs are listed in addition to public runs; None for all runs.
-        after: ID of the last run of the previous page; None for the first page. An unknown ID gives no runs.
-        state, truth: return only runs in this state, or only runs scored on this ground truth; None for all runs.
-        name: return only runs whose name contains this text; upper and lower case of ASCII letters are equal.
+    `where` is an SQL condition on the tables `runs` and `jobs`, with named placeholders for `values`.
     """
+    query = f"{_RUNS} WHERE runs.deleted = 0 AND {where} ORDER BY runs.number DESC LIMIT :limit"
     with folder.database.read() as db:
-        rows = db.execute(
-            _RUNS  # noqa: S608 - constants of this file
-            + " WHERE runs.deleted = 0 AND (?1 IS NULL OR runs.team = ?1 OR runs.visibility = 'public') "
-            "AND (?2 IS NULL OR runs.number < (SELECT number FROM runs WHERE id = ?2)) "
-            "AND (?3 IS NULL OR ?3 = CASE WHEN runs.cancelled THEN 'cancelled' ELSE jobs.state END) "
-            "AND (?5 IS NULL OR instr(lower(runs.name), lower(?5))) AND (?6 IS NULL OR runs.truth = ?6) "
-            "ORDER BY runs.number DESC LIMIT ?4",
-            (team, after, state, limit, name, truth),
-        ).fetchall()
-        return _runs(db, rows)
+        return _runs(db, db.execute(query, {**values, "limit": limit}).fetchall())
 
 
 def log(folder: Folder, id_: str, after: int = 0) -> list[Line]:

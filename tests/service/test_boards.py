@@ -11,7 +11,8 @@ from shoe.service import boards, jobs, runs, submissions
 from shoe.service.boards import add_board, show_board, standing
 from shoe.service.errors import ConflictError, QuotaError
 from shoe.service.folder import Folder
-from shoe.service.pages.views import Viewer, run_page
+from shoe.service.pages.views import run_page
+from shoe.service.tokens import Identity
 from shoe.service.types import Request
 from tests.service.calling import bearer, calling, made_folder, packed, queued, stored_files
 
@@ -161,7 +162,8 @@ def test_results_of_a_hidden_board_are_for_who_runs_the_service(folder: Folder) 
         assert got(f"/v1/runs/{run}")["figures"] == got("/v1/runs")["runs"][0]["figures"] == {}
         assert got(f"/v1/runs/{run}/log")["lines"] == []
         one = runs.run(folder, run)
-        logs = [run_page(folder, Viewer("a", admin=admin), one)[1]["log"] for admin in (False, True)]
+        callers = [Identity("a", frozenset({scope}), "", None) for scope in ("read", "admin")]
+        logs = [run_page(folder, caller, one)[1]["log"] for caller in callers]
         assert (logs[0], logs[1][-1]) == ([], "finished")
         refused = client.get(f"/v1/runs/{run}/files/run.shoe", headers=team)
         assert (refused.status_code, "hidden for now" in refused.json()["error"]) == (403, True)

@@ -84,7 +84,7 @@ def test_teams_take_turns_however_much_one_has_sent(folder: Folder) -> None:
         served.append(team_of[job.key])
         if len(served) == 2:
             submitted(folder, "d", b"[6]")
-            team_of |= {key_of(folder, run): run.team for run in runs.runs(folder, team="d")}
+            team_of |= {key_of(folder, run): run.team for run in runs.runs(folder, "team = 'd'")}
     assert "".join(served) == "abcdaba"
 
 
@@ -104,7 +104,7 @@ def test_equal_work_is_one_job_whose_runs_are_their_teams_own(folder: Folder) ->
         submissions.retry(folder, b.id)
     with pytest.raises(NotFoundError):
         submissions.submit(folder, "c", None, str(a.prediction), Request(truth="small"))
-    assert [run.id for run in runs.runs(folder, "a")] == [other.id, a.id]
+    assert [run.id for run in runs.runs(folder, "team = 'a'")] == [other.id, a.id]
 
 
 def test_what_is_deleted_is_gone_unless_somebody_else_has_it(folder: Folder) -> None:

@@ -49,14 +49,8 @@ async def list_runs(
     limit: Annotated[int, Query(ge=1, le=200, description="Maximum number of runs.")] = 50,
 ) -> Response:
     """List runs of your team and public runs (for administrators: all runs), the latest first."""
-    team = None if identity.allows("admin") else identity.team
-    with app.folder.database.read():
-        if after:
-            access.visible_run(app.folder, identity, after)
-        found = runs.runs(app.folder, team, after, limit, state)
-        shown = access.all_without_hidden(app.folder, found, admin=identity.allows("admin"))
-    last = found[-1].id if len(found) == limit else None
-    return json_response(types.RunList(runs=shown, after=last))
+    found = access.visible_runs(app.folder, identity, after, limit, state)
+    return json_response(types.RunList(runs=found, after=found[-1].id if len(found) == limit else None))
 
 
 @router.get("/v1/runs/{id}", **contract(types.Run))
@@ -77,7 +71,7 @@ def get_log(
     No lines are returned if the results of the run are hidden from the caller.
     """
     run = access.visible_run(app.folder, identity, id_)
-    lines = access.visible_log(app.folder, run, after, admin=identity.allows("admin"))
+    lines = access.visible_log(app.folder, identity, run, after)
     return json_response(types.Log(lines=lines, after=lines[-1].number if lines else after))
 
 
@@ -131,7 +125,7 @@ def compare_runs(
 
 
 def _response(app: AppState, identity: Identity, run: types.Run) -> Response:
-    return json_response(access.without_hidden(app.folder, run, admin=identity.allows("admin")))
+    return json_response(access.without_hidden(app.folder, identity, [run])[0])
 
 
 results_router = APIRouter(tags=["results"])
@@ -201,7 +195,7 @@ async def events(id_: RunId, identity: Anybody, app: App, last: LastId = None) -
 async def _events(app: AppState, identity: Identity, id_: str, after: int, caller: str) -> AsyncIterator[bytes]:
     def read() -> tuple[types.Run, list[types.Line]]:
         run = access.visible_run(app.folder, identity, id_)
-        return run, access.visible_log(app.folder, run, after, admin=identity.allows("admin"))
+        return run, access.visible_log(app.folder, identity, run, after)
 
     latest = None
     app.streams[caller] += 1

@@ -24,8 +24,9 @@ from shoe.service.contract import Refused, describe
 from shoe.service.errors import NotFoundError
 from shoe.service.http_guard import COOKIE
 from shoe.service.pages import playground, views
-from shoe.service.pages.rendering import STATIC, Form, Page, address_of, answer, cached, field, redirect, viewer_of
+from shoe.service.pages.rendering import STATIC, Form, Page, address_of, answer, cached, field, redirect
 from shoe.service.pages.views import View
+from shoe.service.tokens import Identity
 from shoe.service.truths import own_similarities, truths
 
 _GROUPS = {
@@ -129,10 +130,10 @@ def _content(path: Path) -> tuple[bytes, str]:
 
 
 @router.get("/")
-async def front(request: Request, _: Anybody, app: App) -> Response:
+async def front(request: Request, identity: Anybody, app: App) -> Response:
     """Show the front page."""
     with app.folder.database.read():
-        view = views.front(app.folder, viewer_of(request))
+        view = views.front(app.folder, identity)
     return await cached(request, view)
 
 
@@ -143,9 +144,7 @@ async def run_list(
     """Show 50 runs (older than the run `after`, if given), filtered by part of the name, state and ground truth."""
     asked = {"name": name, "state": state, "truth": truth}
     with app.folder.database.read():
-        if after:
-            access.visible_run(app.folder, identity, after)
-        view = views.run_list(app.folder, viewer_of(request), asked, after or None)
+        view = views.run_list(app.folder, identity, asked, after or None)
     return await cached(request, view)
 
 
@@ -153,12 +152,8 @@ async def run_list(
 async def run_page(request: Request, id_: RunId, identity: Anybody, app: App) -> Response:
     """Show a run."""
     with app.folder.database.read():
-        view = views.run_page(
-            app.folder,
-            viewer_of(request),
-            access.visible_run(app.folder, identity, id_),
-            images=app.settings.images is not None,
-        )
+        run = access.visible_run(app.folder, identity, id_)
+        view = views.run_page(app.folder, identity, run, images=app.settings.images is not None)
     return await cached(request, view)
 
 
@@ -198,7 +193,7 @@ def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Re
         "score_kinds": list(SCORES),
         "options": scoring_options.describe(),
         "about": {**dataset.about, **ABOUT},
-        "boards": views.open_boards(app.folder, viewer_of(request)),
+        "boards": views.open_boards(app.folder, identity),
         "wanted_board": board,
         "may_submit": identity.allows("submit"),
         "largest": app.settings.largest_upload,
@@ -207,9 +202,9 @@ def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Re
 
 
 @router.get("/boards")
-async def board_list(request: Request, _: Anybody, app: App) -> Response:
+async def board_list(request: Request, identity: Anybody, app: App) -> Response:
     """Show the leaderboards; hidden leaderboards are not listed for anonymous users."""
-    return await cached(request, views.board_list(app.folder, viewer_of(request)))
+    return await cached(request, views.board_list(app.folder, identity))
 
 
 @router.get("/boards/{name}")
@@ -220,7 +215,7 @@ async def board_page(
     with app.folder.database.read():
         if boards.board(app.folder, name).hidden:
             require_scope(identity, "read")
-        view = views.board_page(app.folder, viewer_of(request), name, best=best)
+        view = views.board_page(app.folder, identity, name, best=best)
     return await cached(request, view)
 
 
@@ -293,9 +288,9 @@ def _rater_page() -> tuple[str, str]:
 
 
 @router.get("/compare")
-def choose(request: Request, _: Reader, run: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
+def choose(request: Request, identity: Reader, run: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
     """Show a form to select runs to compare, out of the latest 200 finished runs; the runs `run` are selected."""
-    return _choose(request, run)
+    return _choose(request, identity, run)
 
 
 @router.post("/compare")
@@ -313,13 +308,13 @@ def compare(request: Request, form: Form, identity: Submitter, app: App) -> Resp
             most_waiting=app.settings.queue_per_team,
         )
     except (ShoeError, ValueError) as error:
-        return _choose(request, ids, str(error))
+        return _choose(request, identity, ids, str(error))
     return redirect(request, f"/runs/{run.id}")
 
 
-def _choose(request: Request, chosen: list[str], problem: str | None = None) -> Response:
-    folder, viewer = state_of(request).folder, viewer_of(request)
-    rows = views.rows(viewer, folder, runs.runs(folder, viewer.seen, limit=200, state="done"))
+def _choose(request: Request, identity: Identity, chosen: list[str], problem: str | None = None) -> Response:
+    folder = state_of(request).folder
+    rows = views.rows(folder, access.visible_runs(folder, identity, limit=200, state="done"))
     values = {"runs": [row for row in rows if row["comparable"]], "chosen": chosen, "problem": problem}
     return answer(request, View("compare.html", values), 409 if problem else 200)
 

@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from csv import reader
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import groupby
 from statistics import median
@@ -21,13 +20,13 @@ from shoe.diagnosis.error_types import ERRORS
 from shoe.report.page import svg
 from shoe.report.page.svg import Interval, intervals
 from shoe.report.text import percent
-from shoe.service import access, boards, runs
+from shoe.service import access, boards
 from shoe.service.access import AGGREGATES
 from shoe.service.folder import Folder
 from shoe.service.pages import playground
 from shoe.service.runs import command_of
 from shoe.service.submissions import quota_of
-from shoe.service.tokens import ADMIN
+from shoe.service.tokens import ADMIN, Identity
 from shoe.service.truths import Truth, loaded, truths
 from shoe.service.types import Run, Standing, State
 from shoe.similarity import SimilarityMap
@@ -102,68 +101,43 @@ class View(NamedTuple):
     derive: Callable[[], dict[str, Any]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Viewer:
-    """User who views a page.
-
-    Attributes:
-        team: team whose runs the user sees in addition to public runs; None for an anonymous user.
-        admin, reader, submitter: whether the user has the permission `admin`, `read` and `submit`.
-        session: whether the user has logged in.
-    """
-
-    team: str | None = None
-    admin: bool = False
-    reader: bool = False
-    submitter: bool = False
-    session: bool = False
-
-    @property
-    def seen(self) -> str | None:
-        """Team whose runs the user sees beside public runs; None if the user sees all runs, "" for only public runs."""
-        return None if self.admin else self.team or ""
-
-
-def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str, Any]]:
-    """Return the values of a table row for each of the runs `found`, without results hidden from the viewer."""
+def rows(folder: Folder, found: Iterable[Run]) -> list[dict[str, Any]]:
+    """Return the values of a table row for each of the runs `found`."""
     rounded = {truth.name for truth in truths(folder) if not truth.shown}
-    visible = access.all_without_hidden(folder, list(found), admin=viewer.admin)
-    return [row(run) | {"rounded": run.truth in rounded} for run in visible]
+    return [row(run) | {"rounded": run.truth in rounded} for run in found]
 
 
-def front(folder: Folder, viewer: Viewer) -> View:
-    """Return the front page: leaderboards (hidden ones not for anonymous viewers), and the latest 8 visible runs.
+def front(folder: Folder, identity: Identity) -> View:
+    """Return the front page: leaderboards (hidden ones not for anonymous callers), and the latest 8 visible runs.
 
-    Viewers without the permission to read see only those runs that are finished and on one of the leaderboards.
+    Callers without the permission to read see only finished runs on leaderboards that are not hidden.
     """
-    known = open_boards(folder, viewer)
-    names = {each["board"].name for each in known}
-    recent = runs.runs(folder, viewer.seen, limit=8 if viewer.reader else 200, state=None if viewer.reader else "done")
-    recent = recent if viewer.reader else [run for run in recent if run.board in names][:8]
-    return View("front.html", {"runs": rows(viewer, folder, recent), "boards": known})
+    state = None if identity.allows("read") else "done"
+    recent = rows(folder, access.visible_runs(folder, identity, limit=8, state=state))
+    return View("front.html", {"runs": recent, "boards": open_boards(folder, identity)})
 
 
-def open_boards(folder: Folder, viewer: Viewer) -> list[dict[str, Any]]:
-    """Return the leaderboards that a viewer may see, as dicts of "board" and "quota", the quota of the viewer's team.
+def open_boards(folder: Folder, identity: Identity) -> list[dict[str, Any]]:
+    """Return the leaderboards that a caller may see, as dicts of "board" and "quota", the quota of the caller's team.
 
-    Hidden leaderboards are not listed for anonymous viewers, whose quotas count no submission as used.
+    Hidden leaderboards are not listed for anonymous callers, whose quotas count no submission as used.
     """
     with folder.database.read() as db:
-        known = [each for each in boards.boards(folder) if viewer.team is not None or not each.hidden]
-        return [{"board": each, "quota": quota_of(db, viewer.team or "", each.name, each.truth)} for each in known]
+        known = [each for each in boards.boards(folder) if identity.team is not None or not each.hidden]
+        return [{"board": each, "quota": quota_of(db, identity.team or "", each.name, each.truth)} for each in known]
 
 
-def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: str | None) -> View:
+def run_list(folder: Folder, identity: Identity, filters: Mapping[str, str], after: str | None) -> View:
     """Return a page of the list of runs, with at most 50 runs, the latest first.
 
     Args:
         filters: "state" and "truth" of the listed runs, and "name", a part of their names; "" for no restriction.
         after: ID of the last run of the previous page; None for the first page.
     """
-    name, state, truth = (filters[key] or None for key in ("name", "state", "truth"))
-    found = runs.runs(folder, viewer.seen, after, PAGE, state, name=name, truth=truth)
+    given = {key: value or None for key, value in filters.items()}
+    found = access.visible_runs(folder, identity, after, PAGE, **given)
     values = {
-        "runs": rows(viewer, folder, found),
+        "runs": rows(folder, found),
         "asked": filters,
         "states": get_args(State),
         "truths": [each.name for each in truths(folder)],
@@ -173,28 +147,28 @@ def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: 
     return View("runs.html", values)
 
 
-def run_page(folder: Folder, viewer: Viewer, run: Run, *, images: bool = False) -> View:
+def run_page(folder: Folder, identity: Identity, run: Run, *, images: bool = False) -> View:
     """Return the page of a run, or of a comparison: values from its output files, and the first 1,000 log lines.
 
-    There are no log lines if the results of the run are hidden from the viewer. `images` is whether the server has the
+    There are no log lines if the results of the run are hidden from the caller. `images` is whether the server has the
     images of the dataset, so that examples show images.
     """
-    truth, lines = _truth(folder, run.truth), access.visible_log(folder, run, admin=viewer.admin)
+    truth, lines = _truth(folder, run.truth), access.visible_log(folder, identity, run)
     actions = {"queued": ("cancel",), "running": ("cancel",), "failed": ("retry",), "cancelled": ("retry",)}
     values = {
         "run": run,
         "truth": truth,
         "images": images,
-        "mine": viewer.submitter and (viewer.admin or viewer.team == run.team),
+        "mine": identity.allows("submit") and (identity.allows("admin") or identity.team == run.team),
         "actions": actions.get(run.state, ()),
         "command": command_of(folder, run.id),
         "log": [line.line for line in lines if line.line != f"failed: {run.reason}"],
-        "hidden": access.is_hidden(folder, run, admin=viewer.admin),
+        "hidden": access.is_hidden(folder, identity, run),
         "board": next((each for each in boards.boards(folder) if each.name == run.board), None),
     }
 
     def derive() -> dict[str, Any]:
-        found = run_values(folder, run, truth, all_files=viewer.admin, images=images)
+        found = run_values(folder, run, truth, all_files=identity.allows("admin"), images=images)
         if run.kind == "compare":
             compared = read_output(folder, run, "comparison.json")
             found |= comparison_values(compared, run.request["runs"]) if compared else {"result": None}
@@ -219,24 +193,22 @@ def classes_page(folder: Folder, run: Run) -> View | None:
     return View("classes.html", {"run": run, "headings": names, "rows": shown})
 
 
-def board_list(folder: Folder, viewer: Viewer) -> View:
-    """Return the list of leaderboards; hidden leaderboards are not listed for anonymous viewers."""
-    return View("boards.html", {"boards": open_boards(folder, viewer)})
+def board_list(folder: Folder, identity: Identity) -> View:
+    """Return the list of leaderboards; hidden leaderboards are not listed for anonymous callers."""
+    return View("boards.html", {"boards": open_boards(folder, identity)})
 
 
-def board_page(folder: Folder, viewer: Viewer, name: str, *, best: bool = False) -> View:
-    """Return the page of a leaderboard; its value "hidden" is True if the viewer must not see the results.
+def board_page(folder: Folder, identity: Identity, name: str, *, best: bool = False) -> View:
+    """Return the page of a leaderboard; its value "hidden" is True if the caller must not see the results.
 
     With `best`, the table has only the best run of each team, and the runs of administrators (baselines).
     """
     found = boards.standing(folder, name)
-    truth, hidden = _truth(folder, found.board.truth), found.board.hidden and not viewer.admin
-    visible = "SELECT id FROM runs WHERE board = ?1 AND (?2 IS NULL OR team = ?2 OR visibility = 'public')"
+    truth, hidden = _truth(folder, found.board.truth), found.board.hidden and not identity.allows("admin")
     with folder.database.read() as db:
-        quota = quota_of(db, viewer.team or "", name, found.board.truth)
-        linked = sorted(row["id"] for row in db.execute(visible, (name, viewer.seen)))
+        quota = quota_of(db, identity.team or "", name, found.board.truth)
     values = {"quota": quota, "best": best, "board": found.board, "hidden": hidden, "standing": found, "truth": truth}
-    values["linked"] = linked
+    values["linked"] = access.visible_ids(folder, identity, name)
     return View("board.html", values, lambda: _board_values(found, truth, hidden=hidden, best=best))
 
 
@@ -523,7 +495,7 @@ def short_signature(signature: str | None, truth: Truth | None) -> str | None:
 def row(run: Run) -> dict[str, Any]:
     """Return the values of a row in a table of runs; metrics ("strict", "semantic", "mf1") are None if not computed.
 
-    "hidden" is whether the results are hidden from the viewer; "comparable" whether the viewer may compare the run.
+    "hidden" is whether the results are hidden from the caller; "comparable" whether the caller may compare the run.
     """
     keys = {"strict": first_exact(run.figures), "semantic": "semantic:map", "mf1": "semantic:mf1"}
     names = ("id", "kind", "name", "team", "truth", "state", "visibility", "created")
