@@ -101,8 +101,7 @@ def content_digest(content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
-_ALIGNMENT = 64
-"""Arrays start at multiples of this number of bytes in the file of a job."""
+_ALIGNMENT = 64  # arrays start at multiples of this number of bytes in the file of a job
 
 
 @dataclass(frozen=True, slots=True)

@@ -353,8 +353,7 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-_AHEAD = 4
-"""Number of submitted keys per core of the cluster."""
+_AHEAD = 4  # number of submitted keys per core of the cluster
 _POLL = 0.5
 
 

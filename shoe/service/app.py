@@ -32,20 +32,8 @@ from shoe.service.settings import Settings
 from shoe.service.tokens import Identity, note_use
 from shoe.version import __version__
 
-_ROUTERS = (
-    service.about_router,
-    predictions.router,
-    runs.router,
-    runs.results_router,
-    service.catalog_router,
-    service.boards_router,
-    service.words_router,
-    service.studies_router,
-    service.admin_router,
-    routes.router,
-)
-_BUSY = 10.0
-"""Seconds to wait after a BusyError."""
+_ROUTERS = (predictions.router, runs.router, service.router, routes.router)
+_BUSY = 10.0  # seconds to wait after a BusyError
 _TIDY_EVERY = 30.0
 _PIECES = (("PATCH", "/v1/uploads/{id}"), ("POST", "/v1/study/answers"))
 """Frequent requests that are not in the audit log: parts of uploads, and raters' answers, which contain times."""

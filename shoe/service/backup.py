@@ -46,13 +46,7 @@ class BackupSize:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem or a remark that ``shoe serve doctor`` reports.
-
-    Attributes:
-        what: description of the problem.
-        advice: how to solve the problem.
-        harmful: True for a problem, False for a remark.
-    """
+    """A problem, or a remark if not `harmful`, that ``shoe serve doctor`` reports, and how to solve the problem."""
 
     what: str
     advice: str
@@ -261,8 +255,7 @@ def _check_is_folder(folder: Path) -> None:
 
 
 _ANYBODY = Identity(None, frozenset({"read"}), "", None)
-_MARK = ".shoe-site"
-"""Name of the marker file in an exported site; a later export replaces only folders with this file."""
+_MARK = ".shoe-site"  # name of the marker file in an exported site; a later export replaces only folders with this file
 
 
 def export(folder: Folder, path: str | Path) -> int:

@@ -113,17 +113,12 @@ def standing(folder: Folder, name: str) -> Standing:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A run submitted to a leaderboard.
+    """A run submitted to a leaderboard."""
 
-    Attributes:
-        row: row of the run in the table, still without rank and intervals.
-        draws: SHA-256 of the file with bootstrap values of the metrics; "" if the values are not computed yet.
-    """
-
-    row: Row
+    row: Row  # row of the run in the table, still without rank and intervals
     state: str
     signature: str
-    draws: str
+    draws: str  # SHA-256 of the file with bootstrap values of the metrics; "" if the values are not computed yet
 
 
 def _entries(folder: Folder, name: str) -> list[_Entry]:

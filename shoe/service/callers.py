@@ -12,12 +12,11 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from shoe.service.contract import Refused, too_many
-from shoe.service.folder import Folder
+from shoe.service.folder import Folder, Uploads
 from shoe.service.http_guard import COOKIE, READS
 from shoe.service.process import Executor
 from shoe.service.settings import Rate, Settings
 from shoe.service.tokens import LOCAL, RATE, Identity, Scope, check, check_session
-from shoe.service.uploads import Uploads
 
 _MOST_KEYS = 10_000
 _POLL = 0.2

@@ -54,8 +54,7 @@ _TRIES, _PAUSE = 6, 1.0
 _LONGEST_NAME = 200
 _BUSY = (408, 425, 429, 502, 503, 504)
 """HTTP statuses after which the request is repeated: too slow, too many requests, or no server behind a proxy."""
-_NUMBER = re.compile(r"^\[Errno -?\d+\] ")
-"""Error number at the beginning of a message of the operating system."""
+_NUMBER = re.compile(r"^\[Errno -?\d+\] ")  # error number at the beginning of a message of the operating system
 
 
 def send(method: str, path: str, *expected: int, patience: float = _PATIENCE, **options: Any) -> Flow[httpx2.Response]:

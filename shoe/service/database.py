@@ -15,10 +15,8 @@ from shoe.core.errors import InputError
 _SCRIPTS = ("schema.sql", "studies.sql", "deleted_files.sql", "links.sql", "rounded_results.sql")
 """SQL scripts; each script upgrades the tables by one version (PRAGMA user_version)."""
 VERSION = len(_SCRIPTS)
-_PATIENCE = 30.0
-"""Seconds to wait for the write lock of another process."""
-_JSON = frozenset({"facts", "figures", "outputs", "request"})
-"""Columns that contain JSON."""
+_PATIENCE = 30.0  # seconds to wait for the write lock of another process
+_JSON = frozenset({"facts", "figures", "outputs", "request"})  # columns that contain JSON
 T = TypeVar("T", bound=msgspec.Struct)
 
 

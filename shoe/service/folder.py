@@ -1,10 +1,11 @@
-"""Data folder of a server: database, files by hash, and folders for uploads and running jobs."""
+"""Data folder of a server: database, files by hash, unfinished uploads, and folders of running jobs."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
+import secrets
 import shutil
 import tempfile
 import threading
@@ -12,14 +13,17 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from shoe.core.errors import InputError, MissingExtraError, OptionError, pluralize
+import msgspec
+
+from shoe.core.errors import InputError, MissingExtraError, OptionError, ShoeError, pluralize
 from shoe.service.database import Database, is_empty
-from shoe.service.errors import DamagedError, FullError, NotFoundError, TooLargeError
+from shoe.service.errors import BusyError, ConflictError, DamagedError, FullError, NotFoundError, TooLargeError
+from shoe.service.settings import Settings
+from shoe.service.types import StoredFile
 
 Encoding = Literal["gzip", "zstd"]
 LARGEST = 2_000_000_000
@@ -32,19 +36,10 @@ _SMALL = 10_000_000
 _STEP = 1 << 20
 _PACKED_STEP = 1 << 10
 """Bytes of compressed data that are decompressed at once; bounds the decompressed output per step."""
-_WINDOW = 1 << 23
-"""Limit of the window of a zstd decoder in bytes: the largest window that HTTP allows (RFC 9659)."""
+_WINDOW = 1 << 23  # limit of the window of a zstd decoder in bytes: the largest window that HTTP allows (RFC 9659)
 _HASH = re.compile(r"[0-9a-f]{64}")
 _YOUNG = 3600.0
 """Age in seconds below which files may be new, without a reference in the database yet; they are never removed."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoreEntry:
-    """A stored file: SHA-256, and size in bytes."""
-
-    sha256: str
-    size: int
 
 
 class Store:
@@ -92,7 +87,7 @@ class Store:
         finally:
             Path(name).unlink(missing_ok=True)
 
-    def put(self, path: Path) -> StoreEntry:
+    def put(self, path: Path) -> StoredFile:
         """Store a copy of the file at a path, without limits of size or disk space; return its SHA-256 and size."""
         with path.open("rb") as stream, self.receiving(limit=1 << 62, free_below=0) as receiver:
             shutil.copyfileobj(stream, receiver, _STEP)
@@ -159,10 +154,10 @@ class Receiver:
 
     def check_whole(self) -> None:
         """Raise DamagedError if compressed data is truncated."""
-        if self._decoder and not self._decoder.is_whole:
+        if self._decoder and not self._decoder.decoder.eof:
             raise DamagedError("compressed data is truncated: send the file again")
 
-    def finish(self, expected: str | None = None) -> StoreEntry:
+    def finish(self, expected: str | None = None) -> StoredFile:
         """Move the complete file into the store, unless the store has an equal file, and return the entry of the file.
 
         Raise DamagedError if compressed data is truncated, or the SHA-256 is not `expected` (None: any SHA-256).
@@ -187,7 +182,7 @@ class Receiver:
                 os.fsync(parent)  # so that the new name survives a power failure
             finally:
                 os.close(parent)
-        return StoreEntry(sha256, self.size)
+        return StoredFile(sha256=sha256, size=self.size)
 
 
 class _Decoder:
@@ -204,23 +199,19 @@ class _Decoder:
                 raise MissingExtraError("zstd", "serve") from None
             self._make = zstandard.ZstdDecompressor(max_window_size=_WINDOW).decompressobj
             self._error = zstandard.ZstdError
-        self._decoder = self._make()
-
-    @property
-    def is_whole(self) -> bool:
-        return bool(self._decoder.eof)
+        self.decoder = self._make()
 
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
         for start in range(0, len(chunk), _PACKED_STEP):
             piece = chunk[start : start + _PACKED_STEP]
             while piece:
-                if self._decoder.eof:
-                    self._decoder = self._make()
+                if self.decoder.eof:
+                    self.decoder = self._make()
                 try:
-                    yield self._decoder.decompress(piece)
+                    yield self.decoder.decompress(piece)
                 except self._error as error:
                     raise DamagedError(f"{self._encoding} data is damaged ({error}): send the file again") from None
-                piece = self._decoder.unused_data
+                piece = self.decoder.unused_data
 
 
 _PRIVATE = 0o700
@@ -312,3 +303,136 @@ class Folder:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+class Upload(msgspec.Struct, frozen=True):
+    """A file uploaded in parts."""
+
+    id: str  # upload ID, given with each part
+    team: str
+    name: str
+    size: int  # total size in bytes
+    sha256: str | None  # expected SHA-256 of the complete file
+
+
+class Uploads:
+    """Unfinished uploads of a data folder; each upload has a file with the received bytes, and a JSON file about it."""
+
+    def __init__(self, folder: Folder, settings: Settings) -> None:
+        self._folder, self._settings = folder, settings
+        self._busy: set[str] = set()
+        self._lock = threading.Lock()
+
+    def begin(self, team: str, name: str, size: int, sha256: str | None, room: int) -> Upload:
+        """Start an upload, or find the team's unfinished upload with equal name, size and SHA-256, and return it.
+
+        `room` is the rest of the team's disk quota in bytes, from which unfinished uploads are not yet subtracted.
+
+        Raises:
+            BusyError: if the team has too many unfinished uploads.
+            FullError: if the file exceeds the team's disk quota.
+        """
+        with self._lock:
+            mine = self._all(team)
+            same = next((u for u in mine if (u.name, u.size, u.sha256) == (name, size, sha256) and sha256), None)
+            if same is not None:
+                return same
+            if len(mine) >= self._settings.uploads_per_team:
+                raise BusyError(f"limit of {len(mine)} unfinished uploads reached: finish or cancel an upload")
+            room -= sum(upload.size for upload in mine)
+            if size > room:
+                left = pluralize(max(room, 0), "byte")
+                raise FullError(f"the team has {left} of disk space left, but the file needs {size:,}")
+            made = Upload(secrets.token_hex(16), team, name, size, sha256)
+            self._part(made.id).touch(mode=0o600)
+            about = self._about(made.id)
+            about.touch(mode=0o600)
+            about.write_bytes(msgspec.json.encode(made))
+        return made
+
+    def announced(self, team: str) -> int:
+        """Return the total size of the files in a team's unfinished uploads, including bytes not yet received."""
+        return sum(upload.size for upload in self._all(team))
+
+    def find(self, team: str, id_: str) -> Upload:
+        """Return the unfinished upload with an ID, or raise NotFoundError if the team has no such upload."""
+        found = next((upload for upload in self._all(team) if upload.id == id_), None)
+        if found is None:
+            raise NotFoundError("no unfinished upload with this ID")
+        return found
+
+    def offset(self, upload: Upload) -> int:
+        """Return the number of bytes received so far; the next part of the upload starts at this offset."""
+        return self._part(upload.id).stat().st_size
+
+    @contextmanager
+    def receiving(self, upload: Upload, offset: int, encoding: Encoding | None) -> Iterator[Receiver]:
+        """Yield a receiver, to which the caller writes the pieces of the next part, which begins at `offset`.
+
+        If the connection breaks, the received bytes are kept. If the part is refused, its bytes are removed.
+
+        Raises:
+            ConflictError: if `offset` is not the number of received bytes, or another part is just being received.
+        """
+        with self._lock:
+            if upload.id in self._busy:
+                raise ConflictError("another part of this upload is being received: try again later")
+            if offset != self.offset(upload):
+                raise ConflictError(f"Upload-Offset: found {offset:,}, expected {self.offset(upload):,}")
+            self._busy.add(upload.id)
+        path = self._part(upload.id)
+        try:
+            with path.open("r+b") as stream:
+                stream.seek(offset)
+                rest, free = upload.size - offset, self._settings.free_below
+                receiver = Receiver(self._folder.files, stream, path, encoding, rest, free)
+                try:
+                    yield receiver
+                    receiver.check_whole()
+                except ShoeError:
+                    stream.flush()
+                    stream.truncate(offset)
+                    raise
+        finally:
+            self._busy.discard(upload.id)
+
+    def finish(self, upload: Upload) -> StoredFile:
+        """Copy a complete file into the store, remove the upload, and return the entry of the stored file.
+
+        Raises:
+            DamagedError: if the file does not have the expected SHA-256; the upload is removed and must be repeated.
+        """
+        with self._part(upload.id).open("rb") as stream, self._folder.files.receiving(limit=upload.size) as receiver:
+            shutil.copyfileobj(stream, receiver, _STEP)
+            try:
+                return receiver.finish(upload.sha256)
+            finally:
+                self.end(upload)
+
+    def end(self, upload: Upload) -> None:
+        """Remove an upload and its received bytes."""
+        self._about(upload.id).unlink(missing_ok=True)
+        self._part(upload.id).unlink(missing_ok=True)
+
+    def end_old(self) -> None:
+        """Remove uploads without a new part for more than ``Settings.upload_kept`` seconds (24 hours by default)."""
+        before = time.time() - self._settings.upload_kept
+        for upload in self._all():
+            if self._part(upload.id).stat().st_mtime < before:
+                self.end(upload)
+
+    def _all(self, team: str | None = None) -> list[Upload]:
+        found = []
+        for path in self._folder.uploads.glob("upload-*.json"):
+            with suppress(OSError, msgspec.MsgspecError):  # another thread is creating or removing the upload
+                upload = msgspec.json.decode(path.read_bytes(), type=Upload)
+                self._part(upload.id).stat()
+                if team in (None, upload.team):
+                    found.append(upload)
+        return found
+
+    def _part(self, id_: str) -> Path:
+        return self._folder.uploads / f"upload-{id_}.part"
+
+    def _about(self, id_: str) -> Path:
+        return self._folder.uploads / f"upload-{id_}.json"

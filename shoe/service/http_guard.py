@@ -45,8 +45,7 @@ _ALWAYS = [
 """Default headers of every response."""
 UPLOADS = ("/v1/predictions", "/v1/uploads/")
 """Path prefixes with the size limit of prediction files instead of JSON."""
-_GRACE = 5.0
-"""Seconds after the start of a request until the minimum speed applies to its body."""
+_GRACE = 5.0  # seconds after the start of a request until the minimum speed applies to its body
 _say = logging.getLogger(__name__)
 
 

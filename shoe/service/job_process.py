@@ -46,10 +46,8 @@ MEDIA = {
 }
 _PREDICTIONS = "predictions"
 _ROUNDED = "Metrics are rounded, and details left out, because the ground truth is not shown."
-_WORST = 3
-"""Number of error types whose examples the page of a run shows: those that cost the most mAP."""
-_WIDTH = 160
-"""Width of a text report in characters."""
+_WORST = 3  # number of error types whose examples the page of a run shows: those that cost the most mAP
+_WIDTH = 160  # width of a text report in characters
 
 
 def do(task: Task, folder: Path) -> Done:
@@ -321,8 +319,7 @@ def reduce_classes(path: Path) -> None:
     path.write_text(delimited_text([header, *kept]), "utf-8")
 
 
-_GRACE = 5
-"""Seconds of CPU time between the signal at the CPU limit (SIGXCPU) and the kill."""
+_GRACE = 5  # seconds of CPU time between the signal at the CPU limit (SIGXCPU) and the kill
 
 
 def main() -> None:

@@ -12,9 +12,9 @@ from shoe.core.errors import OptionError, pluralize, printable, quote
 from shoe.service import truths
 from shoe.service.database import read_row, to_json
 from shoe.service.errors import ConflictError, FullError, NotFoundError
-from shoe.service.folder import Folder, StoreEntry
+from shoe.service.folder import Folder
 from shoe.service.jobs import command
-from shoe.service.types import File, Line, Run, Visibility
+from shoe.service.types import File, Line, Run, StoredFile, Visibility
 
 THE_FILE = "{file}"
 """Placeholder for the name of the prediction file in the log and in the failure reason of a job.
@@ -176,7 +176,7 @@ def _run(db: sqlite3.Connection, row: sqlite3.Row, others: Sequence[sqlite3.Row]
     )
 
 
-def add_file(folder: Folder, team: str, name: str, stored: StoreEntry, most: int | None = None) -> None:
+def add_file(folder: Folder, team: str, name: str, stored: StoredFile, most: int | None = None) -> None:
     """Record a stored file as a prediction file of a team, with the file name `name`, which replaces an earlier name.
 
     Raises:

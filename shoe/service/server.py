@@ -28,10 +28,8 @@ from shoe.service.tokens import ADMIN, new_token, tokens
 from shoe.service.worker import Worker
 
 _KEEP_ALIVE, _GRACE, _BACKLOG = 15, 5, 512
-_FILES = 512
-"""Number of open files besides connections: uploads, results, the database, pipes of jobs."""
-_LINGER = 2.0
-"""Seconds for which the rest of a refused request is received, so that the client can read the response."""
+_FILES = 512  # number of open files besides connections: uploads, results, the database, pipes of jobs
+_LINGER = 2.0  # seconds for which the rest of a refused request is received, so that the client can read the response
 _LONGEST_HEADERS = 32_768
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -63,7 +61,7 @@ def serve(
     executor: Executor = Executor()
     try:
         if cluster is not None:
-            from shoe.service.ray_executor import RayExecutor
+            from shoe.service.cluster_jobs import RayExecutor
 
             executor = RayExecutor(cluster)
         worker = Worker(folder, children or executor.jobs, limits, executor)

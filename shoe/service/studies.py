@@ -19,8 +19,7 @@ _MOST = 20
 """Limit of stored answers per question, on average over the questions for a rater; corrections are answers, too."""
 _DAY = 86_400_000
 _log = logging.getLogger(__name__)
-_TEAM = "study "
-"""Prefix of the team of raters' tokens; the ID of the study follows."""
+_TEAM = "study "  # prefix of the team of raters' tokens; the ID of the study follows
 
 
 class Returned(msgspec.Struct):

@@ -248,16 +248,12 @@ def _add_run(
 
 
 class Quota(NamedTuple):
-    """Quota of a team: `limit` submissions (None: any number) in 24 hours to a leaderboard or ground truth `name`.
+    """Quota of a team: number of submissions in 24 hours to a leaderboard, or on a ground truth."""
 
-    `used` is the number of submissions in the last 24 hours (0 without a limit), and `free_at` the time of the next
-    possible submission, in seconds since 1970, if the limit is reached, else None.
-    """
-
-    name: str
-    limit: int | None
-    used: int
-    free_at: float | None
+    name: str  # name of the leaderboard or ground truth
+    limit: int | None  # None for any number
+    used: int  # number of submissions in the last 24 hours; 0 without a limit
+    free_at: float | None  # time of the next possible submission, in seconds since 1970, if the limit is reached
 
     @property
     def left(self) -> int | None:

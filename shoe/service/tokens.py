@@ -61,19 +61,12 @@ _DAY = 86400.0
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A caller of the API.
+    """A caller of the API."""
 
-    Attributes:
-        team: team of the token; without a token "local" for a local caller, None for an anonymous caller.
-        scopes: permissions of the token.
-        name: name of the token.
-        key: token hash or network address, by which requests are counted for rate limits; None for no limit.
-    """
-
-    team: str | None
-    scopes: frozenset[str]
-    name: str
-    key: str | None
+    team: str | None  # team of the token; without a token "local" for a local caller, None for an anonymous caller
+    scopes: frozenset[str]  # permissions of the token
+    name: str  # name of the token
+    key: str | None  # token hash or network address, by which requests are counted; None for no rate limit
 
     def allows(self, scope: Scope) -> bool:
         """Return whether the caller has a permission, or a higher permission that includes it."""

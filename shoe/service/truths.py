@@ -50,20 +50,13 @@ class TruthOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class Truth(msgspec.Struct, frozen=True):
-    """A registered ground truth.
-
-    Attributes:
-        reading: files of the ground truth, and the options with which the files are read.
-        facts: metadata of the ground truth that results depend on, as in signatures.
-        shown: whether boxes and labels may leave the server.
-        created: time of the registration, in seconds since 1970.
-    """
+    """A registered ground truth."""
 
     name: str
     reading: TruthOptions
-    facts: dict[str, str]
-    shown: bool
-    created: float
+    facts: dict[str, str]  # metadata of the ground truth that results depend on, as in signatures
+    shown: bool  # whether boxes and labels may leave the server
+    created: float  # time of the registration, in seconds since 1970
 
     @property
     def dataset(self) -> str:

@@ -48,7 +48,7 @@ def cluster() -> Iterator[Machines]:
 
 @pytest.fixture(scope="module")
 def executor(cluster: Machines) -> Iterator[Any]:
-    from shoe.service.ray_executor import RayExecutor
+    from shoe.service.cluster_jobs import RayExecutor
 
     made = RayExecutor(cluster.address)
     yield made
@@ -138,7 +138,7 @@ def test_whatever_is_killed_costs_nothing_but_time(
 
 
 def test_machines_that_are_lost_while_they_have_nothing_to_do_are_no_deaths_of_the_next_job(folder: Folder) -> None:
-    from shoe.service.ray_executor import RayExecutor
+    from shoe.service.cluster_jobs import RayExecutor
 
     with machines(2) as several:
         executor = RayExecutor(several.address)
@@ -159,7 +159,7 @@ def test_machines_that_are_lost_while_they_have_nothing_to_do_are_no_deaths_of_t
 
 
 def test_jobs_wait_while_a_whole_cluster_is_lost(folder: Folder) -> None:
-    from shoe.service.ray_executor import RayExecutor
+    from shoe.service.cluster_jobs import RayExecutor
 
     before = below(os.getpid())
     own = RayExecutor("")  # which is started again when it is lost

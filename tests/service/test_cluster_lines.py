@@ -13,10 +13,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from shoe.service import ray_executor
-from shoe.service.cluster_jobs import JobRunner
+from shoe.service import cluster_jobs
+from shoe.service.cluster_jobs import JobRunner, RayExecutor, _RayJob
 from shoe.service.process import End, Limits, Task
-from shoe.service.ray_executor import RayExecutor, _RayJob
 
 TASK = Task("score", {}, "files", "maps", Limits())
 
@@ -71,7 +70,7 @@ def test_a_process_that_is_silent_is_restarted(executor: RayExecutor, monkeypatc
     job = _RayJob(executor, server)
     assert job.listen(0) == []
     assert state(job) == (False, None)
-    monkeypatch.setattr(ray_executor, "_SILENT", 0.0)
+    monkeypatch.setattr(cluster_jobs, "_NO_MESSAGE", 0.0)
     beside.send_bytes(msgspec.json.encode([]))
     assert job.listen(1) == []
     assert not restarted.is_set()

@@ -13,8 +13,7 @@ from shoe.service import runs, types
 from shoe.service.callers import App, AppState, Reader, Submitter, Uploader
 from shoe.service.contract import Refused, body, contract, json_response
 from shoe.service.errors import ConflictError, NotFoundError, TooLargeError
-from shoe.service.folder import Encoding, Receiver, StoreEntry
-from shoe.service.uploads import Upload
+from shoe.service.folder import Encoding, Receiver, Upload
 
 router = APIRouter(tags=["predictions"])
 _BINARY = ("application/octet-stream",)
@@ -66,7 +65,7 @@ async def put_predictions(
         raise
     finally:
         app.receiving[team] -= counted
-    return json_response(types.StoredFile(sha256=stored.sha256, size=stored.size))
+    return json_response(stored)
 
 
 @router.get("/v1/predictions/{sha256}", **contract(types.StoredFile))
@@ -141,7 +140,7 @@ async def send_part(
     if app.uploads.offset(upload) < upload.size:
         return _state(app, upload)
 
-    def finish() -> StoreEntry:
+    def finish() -> types.StoredFile:
         stored = app.uploads.finish(upload)
         runs.add_file(app.folder, upload.team, upload.name, stored, app.settings.disk_per_team)
         return stored
@@ -156,7 +155,7 @@ def end_upload(id_: UploadId, identity: Submitter, app: App) -> Response:
     return Response(status_code=204)
 
 
-def _state(app: AppState, upload: Upload, status: int = 200, stored: StoreEntry | None = None) -> Response:
+def _state(app: AppState, upload: Upload, status: int = 200, stored: types.StoredFile | None = None) -> Response:
     offset = upload.size if stored else app.uploads.offset(upload)
     state = types.Upload(id=upload.id, offset=offset, size=upload.size, sha256=stored.sha256 if stored else None)
     return json_response(state, status, {"Upload-Offset": str(offset)})

@@ -30,15 +30,15 @@ from shoe.service.tokens import Identity
 from shoe.service.truths import own_similarities, truths
 
 _GROUPS = {
-    "Predictions": ("predictions", "uploads"),
-    "Runs": ("runs", "compare"),
+    "Predictions": ("predictions",),
+    "Runs": ("runs", "results"),
     "Leaderboards": ("boards",),
-    "Words": ("resolve", "similarity"),
-    "Studies": ("study",),
-    "Ground truths and maps": ("truths", "maps"),
+    "Words": ("words",),
+    "Studies": ("studies",),
+    "Ground truths and maps": ("catalog",),
+    "The server": ("about", "admin"),
 }
-"""First parts of the paths of API calls, by heading on the page."""
-_REST = "The server"
+"""Tags of API calls in the OpenAPI schema, by heading on the page."""
 
 CURL = """\
 FILE=predictions.json
@@ -52,12 +52,12 @@ curl "{address}/v1/runs/ID/result" -H "Authorization: Bearer $SHOE_TOKEN"
 
 def interface_values(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the groups of API calls in an OpenAPI schema, each a dict of "name" and "calls", for ``api.html``."""
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for path, methods in schema["paths"].items():
-        about = path.split("/")[2] if path.startswith("/v1/") else ""
-        group = next((name for name, parts in _GROUPS.items() if about in parts), _REST)
-        groups.setdefault(group, []).extend(_call(path, method, call, schema) for method, call in methods.items())
-    return [{"name": name, "calls": groups[name]} for name in (*_GROUPS, _REST) if name in groups]
+    calls = [
+        (call.get("tags", ["about"])[0], _call(path, method, call, schema))
+        for path, methods in schema["paths"].items()
+        for method, call in methods.items()
+    ]
+    return [{"name": name, "calls": [call for tag, call in calls if tag in tags]} for name, tags in _GROUPS.items()]
 
 
 def _call(path: str, method: str, call: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
