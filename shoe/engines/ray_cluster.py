@@ -95,11 +95,9 @@ def connect(address: str = "") -> Iterator[Connection]:
     """Connect to a Ray cluster, or start a cluster on all cores of this machine and stop it at the end of the context.
 
     ``address`` is as for ``ray.init``; if empty, the value of ``RAY_ADDRESS``, or else a new cluster. A cluster that is
-    started here listens only on the loopback address, and requires a token. Ray's existing connection is reused.
-
-    Raises:
-        MissingExtraError: if Ray is not installed.
-        ShoeError: if there is no cluster at the address, or the cluster has another version of shoe.
+    started here listens only on the loopback address, and requires a token. Ray's existing connection is reused. Raise
+    MissingExtraError if Ray is not installed, and ShoeError if there is no cluster at the address, or the cluster has
+    another version of shoe.
     """
     address = address or os.environ.get("RAY_ADDRESS", "")
     is_own, is_client = address in ("", "local"), address.startswith("ray://")
@@ -377,9 +375,8 @@ class Ray(Engine):
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
         """Connect to the cluster, then yield (key, ``work(shared, key)``) in order of completion.
 
-        Raises:
-            MissingExtraError: if Ray is not installed.
-            ShoeError: if no cluster is at the address, the cluster is lost, or the task of a key dies three times.
+        Raise MissingExtraError if Ray is not installed, and ShoeError if no cluster is at the address, the cluster is
+        lost, or the task of a key dies three times.
         """
         with connect(self.address) as connection:
             ray = connection.ray
@@ -420,16 +417,11 @@ def _run(reference: list[Any], key: Hashable) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Ray cluster on which long-lived workers (Ray actors) are started.
-
-    Attributes:
-        gpus: number of GPUs reserved for each worker with a local model; may be a fraction.
-        models: number of models that use the cluster at the same time, and among which the workers are divided.
-    """
+    """Ray cluster on which long-lived workers (Ray actors) are started."""
 
     connection: Connection
-    gpus: float = 0.0
-    models: int = 1
+    gpus: float = 0.0  # number of GPUs reserved for each worker with a local model; may be a fraction
+    models: int = 1  # number of models that use the cluster at the same time and share the workers
 
     def workers(self, most: int, *, is_local: bool = False) -> int:
         """Return the number of workers for one model: number of cores / number of models, at least 1, at most ``most``.

@@ -33,9 +33,8 @@ _FILTER = """(:after IS NULL OR runs.number < (SELECT number FROM runs WHERE id 
 def visible_run(folder: Folder, identity: Identity, id_: str) -> Run:
     """Return a run if the caller may see it, without results that are hidden from the caller.
 
-    Raises:
-        NotFoundError: with the same message if the run does not exist and if the caller may not see the run.
-        Refused: 401 instead, if the caller is anonymous.
+    Raise NotFoundError, with the same message, if the run does not exist or the caller may not see the run; Refused
+    (401) instead, if the caller is anonymous.
     """
     found = runs.runs(folder, f"{_VISIBLE} AND runs.id = :id", _values(identity) | {"id": id_}, limit=1)
     if not found:
@@ -83,11 +82,9 @@ def _values(identity: Identity) -> dict[str, Any]:
 
 
 def own_run(folder: Folder, identity: Identity, id_: str) -> Run:
-    """Return a run if the caller may change it: it is a run of the caller's team, or the caller is an administrator.
+    """Return a run of the caller's team, or for an administrator any run, which the caller may change.
 
-    Raises:
-        NotFoundError: if there is no such run, or the caller may not see it.
-        Refused: 403 if the caller may see but not change the run; 401 if an anonymous caller may not see it.
+    Raise Refused (403) if the caller may see but not change the run; other errors as :func:`visible_run`.
     """
     run = visible_run(folder, identity, id_)
     if run.team != identity.team and not identity.allows("admin"):
@@ -148,9 +145,8 @@ def with_results(folder: Folder, identity: Identity, ids: Sequence[str]) -> list
 def check_closed(folder: Folder, identity: Identity, request: Request) -> None:
     """Check that a caller may score predictions on a ground truth without a leaderboard; administrators always may.
 
-    Raises:
-        Refused: 403 if a leaderboard of the ground truth is hidden or has a quota, or if metrics are requested of only
-            some images or classes although the ground truth is hidden: such metrics would reveal labels.
+    Raise Refused (403) if a leaderboard of the ground truth is hidden or has a quota, or if metrics are requested of
+    only some images or classes although the ground truth is hidden: such metrics would reveal labels.
     """
     if identity.allows("admin"):
         return
@@ -187,6 +183,5 @@ _PUBLIC = {"boards": "SELECT name FROM boards WHERE hidden = 0", "truths": "SELE
 
 
 def _public(folder: Folder, table: Literal["boards", "truths"]) -> set[str]:
-    """Return the names of the leaderboards or ground truths that are not hidden."""
     with folder.database.read() as db:
         return {row["name"] for row in db.execute(_PUBLIC[table])}

@@ -116,7 +116,7 @@ class Auditing:
         address = scope["client"][0] if scope.get("client") else None
         changed = " ".join(dict.fromkeys([*map(str, scope.get("path_params", {}).values()), *names])) or None
         action = f"{scope['method']} {path}"
-        await run_in_threadpool(tokens.record, self._folder, actor, action, changed, None, address)
+        await run_in_threadpool(tokens.record, self._folder, actor, action, changed, address)
 
 
 class _Named(msgspec.Struct):

@@ -37,14 +37,6 @@ _PRIVATE = 0o700
 
 
 @dataclass(frozen=True, slots=True)
-class BackupSize:
-    """Number of stored files in a backup, and their total size in bytes, without database and similarity maps."""
-
-    files: int
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
 class Finding:
     """A problem, or a remark if not `harmful`, that ``shoe serve doctor`` reports, and how to solve the problem."""
 
@@ -53,13 +45,11 @@ class Finding:
     harmful: bool = True
 
 
-def backup(folder: Path, target: Path) -> BackupSize:
+def backup(folder: Path, target: Path) -> tuple[int, int]:
     """Copy a data folder to the new folder `target`, and return number and total size of the copied stored files.
 
-    A server may use the data folder meanwhile. After an error, no incomplete copy remains.
-
-    Raises:
-        InputError: if `folder` is no data folder, files are missing or damaged, or `target` exists or is not writable.
+    A server may use the data folder meanwhile. After an error, no incomplete copy remains. Raise InputError if `folder`
+    is no data folder, files are missing or damaged, or `target` exists or is not writable.
     """
     _check_is_folder(folder)
     if target.exists():
@@ -86,14 +76,13 @@ def backup(folder: Path, target: Path) -> BackupSize:
         raise InputError(target, found=error.strerror or str(error), expected="a writable folder") from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    return BackupSize(len(hashes), size)
+    return len(hashes), size
 
 
-def restore(copy: Path, folder: Path) -> BackupSize:
+def restore(copy: Path, folder: Path) -> tuple[int, int]:
     """Create the data folder `folder` from the backup `copy`, and return number and total size of its stored files.
 
-    Raises:
-        InputError: if :func:`doctor` finds a problem in the backup, or `folder` exists and is not empty.
+    Raise InputError if :func:`doctor` finds a problem in the backup, or `folder` exists and is not empty.
     """
     _check_is_folder(copy)
     if folder.is_dir() and any(folder.iterdir()):
@@ -109,10 +98,8 @@ def restore(copy: Path, folder: Path) -> BackupSize:
 def doctor(folder: Path) -> list[Finding]:
     """Check a data folder, which a server may use meanwhile, and return all problems and remarks, if any.
 
-    If the database has a problem, only the problems of the database are returned.
-
-    Raises:
-        InputError: if `folder` is not a data folder.
+    If the database has a problem, only the problems of the database are returned. Raise InputError if `folder` is not a
+    data folder.
     """
     _check_is_folder(folder)
     with closing(_connect(folder)) as db:
@@ -142,11 +129,8 @@ def doctor(folder: Path) -> list[Finding]:
 def clean(folder: Path) -> int:
     """Remove stored files older than an hour to which the database does not refer; return the number of removed files.
 
-    Unfinished files older than an hour are also removed, but not counted.
-
-    Raises:
-        InputError: if the database has a problem, or if it refers to less than half of the stored files, because it may
-            belong to another folder.
+    Unfinished files older than an hour are also removed, but not counted. Raise InputError if the database has a
+    problem, or refers to less than half of the stored files, because it may belong to another folder.
     """
     _check_is_folder(folder)
     with closing(_connect(folder)) as db:
@@ -262,10 +246,8 @@ def export(folder: Folder, path: str | Path) -> int:
     """Write all public pages and files as a static site with relative links, and return the number of pages.
 
     Runs that are not done, hidden results, and files that reveal labels of a hidden ground truth are left out.
-    An earlier exported site in the folder `path` is replaced after the new site has been written completely.
-
-    Raises:
-        InputError: if the folder `path` contains other files than an exported site, or cannot be written.
+    An earlier exported site in the folder `path` is replaced after the new site has been written completely. Raise
+    InputError if the folder `path` contains other files than an exported site, or cannot be written.
     """
     target = Path(path)
     if target.exists() and not (target.is_dir() and ((target / _MARK).exists() or not any(target.iterdir()))):

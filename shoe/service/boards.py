@@ -37,18 +37,10 @@ def add_board(
     quota: int | None = None,
     hidden: bool = False,
 ) -> Board:
-    """Create a leaderboard, and return it.
+    """Create a leaderboard, and return it; the arguments are the fields of :class:`Board`.
 
-    Args:
-        request: ground truth and scoring options of all runs.
-        title: title on pages (default: the name).
-        figure: key of the metric that ranks the runs, for example "semantic:map" or "strict:hico-det:full".
-        quota: maximum number of submissions per team and day; None for no limit.
-        hidden: whether only administrators see the results.
-
-    Raises:
-        OptionError: if the name is taken or not valid, the ground truth, protocol, option or similarity is unknown, the
-            protocols do not compute the metric, or the quota is below 1.
+    Raise OptionError if the name is taken or not valid, the ground truth, protocol, option or similarity is unknown,
+    the protocols do not compute the metric `figure`, or the quota is below 1.
     """
     check_name("board", name)
     target = truth(folder, request.truth)
@@ -197,7 +189,6 @@ def _draws(folder: Folder, sha256: str) -> dict[str, Any]:
 
 
 def _metric_keys(target: Truth, request: Request) -> list[str]:
-    """Return the keys of the metrics that a scoring request computes."""
     asked = options_of(target, request)
     semantic = [f"semantic:{name}" for name in SEMANTIC] if asked.semantic else []
     by_person = [f"roles:{each.protocol}:{PARTS[0]}" for each in asked.roles]

@@ -52,11 +52,7 @@ class Host:
     """
 
     def __init__(self, version: str) -> None:
-        """Create a folder for files and jobs, and remove the folders of hosts that were killed.
-
-        Raises:
-            ShoeError: if the version of shoe on this machine is not `version`.
-        """
+        """Create a folder for files and jobs; raise ShoeError if shoe on this machine is not of the given version."""
         if version != __version__:
             raise ShoeError(f"a cluster machine has shoe {__version__}: install shoe {version}, as on the server")
         self._folder = _create_folder()
@@ -68,11 +64,9 @@ class Host:
     def start(self, task: Task, files: Mapping[str, list[Any]]) -> None:
         """Copy the missing input files of a job to this host, and start the job in a child process.
 
-        Args:
-            task: the job. Its folders on the server are replaced by the folders of this host.
-            files: Ray references to the content of the input files, by path below the server's data folder
-                (``files/...`` or ``maps/...``). Files with equal paths have equal content. Each reference is in a
-                list, because Ray would replace a bare argument by its content.
+        `files` has Ray references to the content of the input files, by path below the server's data folder
+        (``files/...`` or ``maps/...``). Files with equal paths have equal content. Each reference is in a list, because
+        Ray would replace a bare argument by its content.
         """
         import ray
 
@@ -99,11 +93,10 @@ class Host:
         self._child = Child(self._scratch, task, {**os.environ, "PYTHONPATH": modules})
 
     def listen(self, seconds: float) -> tuple[list[str], tuple[End | None, bytes | None] | None]:
-        """Wait until the child process prints lines or ends, at most `seconds`, and return its new lines.
+        """Wait until the child process prints lines or ends, at most `seconds`; return its new lines, and its end.
 
-        Returns:
-            (lines, None) while the job runs, else (lines, (end, result)). ``end`` is the reason why the
-            child process failed, or None; ``result`` is the content of done.json, or None without this file.
+        The end is None while the job runs, then (reason why the child process failed, or None; content of done.json, or
+        None without this file).
         """
         assert self._child is not None  # noqa: S101 - started
         self._lease.renew()
@@ -256,9 +249,8 @@ class JobRunner:
     def _wait(self, server: Connection[Any, Any], reference: Any, patience: float | None = _SILENT) -> Any:
         """Wait for the result of a call of a host, send heartbeats meanwhile, and return the result.
 
-        Raises:
-            OSError: if the server has closed its connection, for example because the job was cancelled.
-            TimeoutError: if the host does not respond within `patience` seconds.
+        Raise OSError if the server has closed its connection, for example because the job was cancelled, and
+        TimeoutError if the host does not respond within `patience` seconds.
         """
         since = time.monotonic()
         while not self._ray.wait([reference], timeout=_POLL)[0]:
@@ -324,8 +316,7 @@ class RayExecutor(Executor):
     def __init__(self, address: str) -> None:
         """Connect to a cluster at an address as for ``ray.init``; if empty, at ``RAY_ADDRESS``, or else a new cluster.
 
-        Raises:
-            OptionError: if no cluster responds, or the cluster is not compatible with this version of shoe.
+        Raise OptionError if no cluster responds, or the cluster is not compatible with this version of shoe.
         """
         self._address, self._lock, self._stopped = address, threading.Lock(), threading.Event()
         self.is_ready = False

@@ -30,8 +30,7 @@ class Database:
     def __init__(self, path: Path) -> None:
         """Open the database file, which is created if absent, and create or upgrade its tables.
 
-        Raises:
-            InputError: if the file is not an SQLite database, is damaged or locked, or has a later version.
+        Raise InputError if the file is not a database of `shoe serve`, is damaged or locked, or has a later version.
         """
         self.path = path
         self._lock = threading.Lock()
@@ -61,7 +60,6 @@ class Database:
         return connection
 
     def _reader(self) -> sqlite3.Connection:
-        """Return this thread's own read-only connection."""
         connection: sqlite3.Connection | None = getattr(self._local, "reader", None)
         if connection is None:
             connection = self._local.reader = self._connection()

@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import shutil
+import sqlite3
 import tempfile
 import threading
 import time
@@ -46,10 +47,7 @@ class Store:
     """Content-addressed file store; for example, ``ab/cdef...`` is the file with SHA-256 ``abcdef...``."""
 
     def __init__(self, path: Path, parts: Path) -> None:
-        """Open the store in the folder `path`, which is created if absent.
-
-        The folder `parts`, on the same disk, has unfinished files; unfinished files older than an hour are deleted.
-        """
+        """Open the store; delete files older than an hour in `parts`, a folder of unfinished files on the same disk."""
         self.folder, self._parts, self._lock = path, parts, threading.Lock()
         path.mkdir(mode=0o700, exist_ok=True)
         for left in parts.glob("part-*"):
@@ -74,10 +72,8 @@ class Store:
     ) -> Iterator[Receiver]:
         """Yield a receiver for a new file, which is stored only if ``finish`` of the receiver is called at the end.
 
-        Args:
-            encoding: compression of the pieces; None if not compressed. The file is stored and hashed decompressed.
-            limit: maximum decompressed size, in bytes.
-            free_below: minimum of free disk space, in bytes; FullError is raised if less is free.
+        Pieces compressed by `encoding` are decompressed; `limit` is the maximum decompressed size in bytes. Raise
+        FullError if less than `free_below` bytes of the disk are free.
         """
         self._check_room(free_below)
         handle, name = tempfile.mkstemp(dir=self._parts, prefix="part-")
@@ -103,11 +99,9 @@ class Store:
             yield from (folder.name + path.name for path in sorted(folder.iterdir()))
 
     def remove(self, hashes: Iterable[str], before: float | None = None) -> int:
-        """Remove files that were last stored at the time `before` or earlier; return the number of removed files.
+        """Remove files, given their SHA-256, that are present and were last stored before a time; return their number.
 
-        Args:
-            hashes: SHA-256 of each file; absent files are skipped.
-            before: time in seconds since 1970 (default: an hour ago).
+        `before` is in seconds since 1970 (default: an hour ago).
         """
         before, removed = time.time() - _YOUNG if before is None else before, 0
         for path in map(self._path, hashes):
@@ -132,10 +126,8 @@ class Receiver:
     def write(self, chunk: bytes) -> None:
         """Add the next piece of the file.
 
-        Raises:
-            TooLargeError: if the file exceeds its limit, or the limit of the compression ratio.
-            DamagedError: if compressed data is damaged, or followed by other data.
-            FullError: if too little disk space is left, which is checked every 64 MiB.
+        Raise TooLargeError if the file exceeds its limit or the limit of the compression ratio, DamagedError if
+        compressed data is damaged or followed by other data, and FullError if too little disk space is left.
         """
         self._packed += len(chunk)
         for piece in self._decoder.pieces(chunk) if self._decoder else (chunk,):
@@ -146,7 +138,7 @@ class Receiver:
                 found = f"compressed data expands to more than {LARGEST_RATIO} times its size"
                 raise TooLargeError(f"{found}: send the file uncompressed")
             self._unchecked += len(piece)
-            if self._unchecked > 64 * _STEP:
+            if self._unchecked > 64 * _STEP:  # disk space is checked every 64 MiB
                 self._store._check_room(self._free_below)
                 self._unchecked = 0
             self._hash.update(piece)
@@ -222,49 +214,38 @@ def has_files(root: Path) -> bool:
     return any(True for name in ("files", "maps") for _ in (root / name).glob("*/*"))
 
 
-def empty_database(root: Path) -> InputError:
-    """Return the error for a data folder with stored files, but an empty database."""
-    hint = "restore shoe.sqlite from a backup; to start anew, use a new folder"
-    return InputError(
-        root / "shoe.sqlite", found="an empty database", expected="the database that lists the stored files", hint=hint
-    )
+def refuse_empty_database(root: Path, db: sqlite3.Connection | None = None) -> None:
+    """Raise InputError if files are stored, but the open database has no rows, or without `db`, its file has 0 bytes.
 
-
-def refuse_empty_database(root: Path) -> None:
-    """Raise InputError if files are stored but shoe.sqlite has 0 bytes; SQLite would delete its write-ahead log."""
+    SQLite would delete the write-ahead log of a file with 0 bytes.
+    """
     path = root / "shoe.sqlite"
-    if path.is_file() and path.stat().st_size == 0 and has_files(root):
-        raise empty_database(root)
+    if has_files(root) and (is_empty(db) if db else path.is_file() and path.stat().st_size == 0):
+        hint = "restore shoe.sqlite from a backup; to start anew, use a new folder"
+        expected = "the database that lists the stored files"
+        raise InputError(path, found="an empty database", expected=expected, hint=hint)
 
 
 class Folder:
-    """Data folder of one server.
-
-    Attributes:
-        database: database in ``shoe.sqlite``.
-        files: store of prediction files, ground truths and results.
-        uploads: path of the folder of unfinished uploads.
-        jobs: path of the folder with one scratch folder per running job.
-        maps: path of the folder with copies of registered similarity maps.
-        work: event that wakes idle workers; set when a job is queued.
-    """
+    """Data folder of one server."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.uploads, self.jobs, self.maps = path / "uploads", path / "jobs", path / "maps"
+        self.uploads = path / "uploads"  # unfinished uploads
+        self.jobs = path / "jobs"  # one scratch folder per running job
+        self.maps = path / "maps"  # copies of registered similarity maps
         for folder in (self.uploads, self.jobs, self.maps):
             folder.mkdir(mode=_PRIVATE, exist_ok=True)
-        self.files = Store(path / "files", self.uploads)
+        self.files = Store(path / "files", self.uploads)  # prediction files, ground truths and results
         self.database = Database(path / "shoe.sqlite")
-        self.work = threading.Event()
+        self.work = threading.Event()  # wakes idle workers; set when a job is queued
         self._lock: int | None = None
 
     @classmethod
     def open(cls, path: str | Path, create: bool = True) -> Folder:
         """Open a data folder, restrict its permissions to the owner, and return it; with `create`, create it if absent.
 
-        Raises:
-            InputError: if the folder is absent, cannot be written, or contains other files or a damaged database.
+        Raise InputError if the folder is absent, cannot be written, or contains other files or a damaged database.
         """
         root = Path(path)
         if not create and not (root / "shoe.sqlite").is_file():
@@ -278,11 +259,12 @@ class Folder:
             refuse_empty_database(root)
             os.chmod(root, _PRIVATE)
             made = cls(root.resolve())
-            with made.database.read() as db:
-                has_no_rows = is_empty(db)
-            if has_no_rows and has_files(root):
+            try:
+                with made.database.read() as db:
+                    refuse_empty_database(root, db)
+            except InputError:
                 made.close()
-                raise empty_database(root)
+                raise
             return made
         except OSError as error:
             raise InputError(path, found=error.strerror or str(error), expected="a writable folder") from None
@@ -326,11 +308,8 @@ class Uploads:
     def begin(self, team: str, name: str, size: int, sha256: str | None, room: int) -> Upload:
         """Start an upload, or find the team's unfinished upload with equal name, size and SHA-256, and return it.
 
-        `room` is the rest of the team's disk quota in bytes, from which unfinished uploads are not yet subtracted.
-
-        Raises:
-            BusyError: if the team has too many unfinished uploads.
-            FullError: if the file exceeds the team's disk quota.
+        `room` is the rest of the team's disk quota in bytes, not yet without the unfinished uploads. Raise
+        BusyError if the team has too many unfinished uploads, and FullError if the file exceeds the disk quota.
         """
         with self._lock:
             mine = self._all(team)
@@ -369,10 +348,8 @@ class Uploads:
     def receiving(self, upload: Upload, offset: int, encoding: Encoding | None) -> Iterator[Receiver]:
         """Yield a receiver, to which the caller writes the pieces of the next part, which begins at `offset`.
 
-        If the connection breaks, the received bytes are kept. If the part is refused, its bytes are removed.
-
-        Raises:
-            ConflictError: if `offset` is not the number of received bytes, or another part is just being received.
+        If the connection breaks, the received bytes are kept. If the part is refused, its bytes are removed. Raise
+        ConflictError if `offset` is not the number of received bytes, or another part is just being received.
         """
         with self._lock:
             if upload.id in self._busy:
@@ -399,8 +376,7 @@ class Uploads:
     def finish(self, upload: Upload) -> StoredFile:
         """Copy a complete file into the store, remove the upload, and return the entry of the stored file.
 
-        Raises:
-            DamagedError: if the file does not have the expected SHA-256; the upload is removed and must be repeated.
+        Raise DamagedError if the file does not have the expected SHA-256; the upload must then be repeated.
         """
         with self._part(upload.id).open("rb") as stream, self._folder.files.receiving(limit=upload.size) as receiver:
             shutil.copyfileobj(stream, receiver, _STEP)

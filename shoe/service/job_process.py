@@ -53,8 +53,7 @@ _WIDTH = 160  # width of a text report in characters
 def do(task: Task, folder: Path) -> Done:
     """Run a job in a folder, write its output files to the subfolder ``out``, and return its result.
 
-    Raises:
-        ShoeError: if the input of the job is wrong; a retry would fail, too.
+    Raise ShoeError if the input of the job is wrong; a retry would fail, too.
     """
     (folder / "out").mkdir()
     done = _KINDS[task.kind](_JobFolder(task, folder))

@@ -82,8 +82,7 @@ def change(
 ) -> Run:
     """Change the name (cut to 200 characters), visibility and link of a run, if not None, and return the run.
 
-    Raises:
-        OptionError: if the link is neither "", which removes the link, nor an address with http or https.
+    Raise OptionError if the link is neither "", which removes the link, nor an address with http or https.
     """
     if link and not _LINK.fullmatch(link):
         raise OptionError(f"link: found {quote(link)}, expected an address that starts with https:// or http://")
@@ -179,8 +178,7 @@ def _run(db: sqlite3.Connection, row: sqlite3.Row, others: Sequence[sqlite3.Row]
 def add_file(folder: Folder, team: str, name: str, stored: StoredFile, most: int | None = None) -> None:
     """Record a stored file as a prediction file of a team, with the file name `name`, which replaces an earlier name.
 
-    Raises:
-        FullError: if the team's files would exceed `most` bytes in total (None: no limit); nothing is recorded then.
+    Raise FullError, and record nothing, if the team's files would exceed `most` bytes in total (None: no limit).
     """
     now = time.time()
     with folder.database.write() as db:

@@ -45,14 +45,13 @@ def serve(
 ) -> None:
     """Serve a data folder until the signal SIGINT or SIGTERM, then close it; the next start repeats interrupted jobs.
 
+    Raise OptionError if another server uses the folder, the address is not available, or the cluster does not respond,
+    and InputError if the database of the folder is damaged.
+
     Args:
         children: number of jobs at a time (default: 1, or the number of cores of the cluster).
         cluster: address of the Ray cluster that runs the jobs, as for ``ray.init``; None to run jobs on this machine.
         progress: callback for lines of text: the address of the server, and at the first start an admin token.
-
-    Raises:
-        OptionError: if another server uses the folder, the address is not available, or the cluster does not respond.
-        InputError: if the database of the folder is damaged.
     """
     folder.lock()
     folder.database.check()

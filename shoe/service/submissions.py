@@ -14,7 +14,7 @@ from shoe.benchmarks import benchmark
 from shoe.benchmarks.protocols import shortest
 from shoe.core.errors import OptionError, printable, unknown_name
 from shoe.predictions import validate_names
-from shoe.service import jobs
+from shoe.service import boards, jobs
 from shoe.service.database import to_json
 from shoe.service.errors import BusyError, ConflictError, NotFoundError, QuotaError
 from shoe.service.folder import Folder
@@ -55,13 +55,13 @@ def submit(
 
     Raises:
         NotFoundError: if the team did not upload the predictions, or the leaderboard is unknown.
-        OptionError: for an unknown ground truth, protocol, option, similarity, subset, format, box convention or score
-            scale.
-        QuotaError: if the team has reached the limit of submissions in 24 hours.
-        BusyError: if too many runs of the team are queued or running.
+        OptionError: for an unknown name or value in the request.
+        QuotaError, BusyError: if the team has reached its limit of submissions in 24 hours, or of unfinished runs.
     """
     if board is not None:
-        request = _request_of_board(folder, board, request)
+        own = boards.board(folder, board)
+        read = {name: getattr(request, name) for name in ("boxes", "scores", "format", "bad_boxes")}
+        request = msgspec.structs.replace(own.request, truth=own.truth, **read)
     target = truth(folder, request.truth)
     new = _scoring(folder, target, prediction_sha256, request)
     file = file_name(folder, team, prediction_sha256)
@@ -113,19 +113,14 @@ def compare(
     visibility: Visibility = "team",
     most_waiting: int | None = None,
 ) -> Run:
-    """Submit a comparison of finished runs; return the run of the comparison, or of an equal earlier comparison.
+    """Submit a comparison of 2 to 20 finished runs; return its run, or the run of an equal earlier comparison.
 
-    Args:
-        ids: IDs of 2 to 20 runs on one ground truth.
-        resamples: number of bootstrap samples of images; None for the default of ``shoe compare``.
-        seed: random seed for bootstrap and randomisation test.
-        allow_different: whether runs with different signatures are accepted.
-        most_waiting: limit of the team's queued and running runs; None for no limit.
+    `resamples`, `seed` and `allow_different` are the options of ``shoe compare``.
 
     Raises:
         NotFoundError: for an unknown run.
         ConflictError: if a run is not done, or is a comparison itself.
-        BusyError: if too many runs of the team are queued or running.
+        BusyError: if the team has `most_waiting` queued and running runs or more.
         OptionError: for too few or too many runs, or duplicate runs.
     """
     if not 2 <= len(set(ids)) == len(ids) <= _MOST_COMPARED:
@@ -195,16 +190,6 @@ def _scoring(folder: Folder, target: Truth, sha256: str, request: Request) -> Ne
     asked |= {"truth": msgspec.to_builtins(target.reading), "shown": target.shown}
     asked |= {"similarity": similarity(folder, request.similarity, target.dataset)}
     return NewJob("score", {"predictions": sha256, **asked})
-
-
-def _request_of_board(folder: Folder, board: str, request: Request) -> Request:
-    with folder.database.read() as db:
-        row = db.execute("SELECT * FROM boards WHERE name = ?", (board,)).fetchone()
-    if row is None:
-        raise NotFoundError(f"no leaderboard {printable(board)}")
-    own = msgspec.json.decode(row["request"], type=Request)
-    read = {name: getattr(request, name) for name in ("boxes", "scores", "format", "bad_boxes")}
-    return msgspec.structs.replace(own, truth=row["truth"], **read)
 
 
 def _add_run(

@@ -142,7 +142,7 @@ def test_a_folder_that_cannot_be_written_is_checked_and_copied(
     before = sorted(folder.path.rglob("*"))
     assert "shoe.sqlite-shm" not in {path.name for path in before}
     assert doctor(folder.path) == []
-    assert backup(folder.path, tmp_path / "copy").files == 1
+    assert backup(folder.path, tmp_path / "copy")[0] == 1
     assert sorted(folder.path.rglob("*")) == before
 
 
@@ -290,4 +290,4 @@ def test_a_backup_whose_folder_others_can_read_is_restored(
     full = shutil.disk_usage(tmp_path)._replace(free=1000)
     monkeypatch.setattr("shutil.disk_usage", lambda _: full)
     assert [each.harmful for each in doctor(tmp_path / "copy")] == [False, False]
-    assert restore(tmp_path / "copy", tmp_path / "again").files == 1
+    assert restore(tmp_path / "copy", tmp_path / "again")[0] == 1

@@ -183,6 +183,5 @@ def _encoding(named: str | None) -> Encoding | None:
 
 
 def _room(app: AppState, team: str) -> int:
-    """Return the rest of a team's disk quota, in bytes."""
     with app.folder.database.read() as db:
         return app.settings.disk_per_team - runs.disk_used(db, team)

@@ -36,12 +36,9 @@ def server_link(base: str, path: str) -> str:
 
 
 def site_link(here: str, there: Collection[str], path: str) -> str:
-    """Return the relative link between two pages of an exported site; "" if the linked page is not exported.
+    """Return the relative link to `path` on the page `here` of an exported site; "" if `path` is not exported.
 
-    Args:
-        here: server path of the page that contains the link.
-        there: server paths of all exported pages and files.
-        path: server path of the linked page.
+    All paths are paths on the server; `there` has the paths of all exported pages and files.
     """
     path, mark, part = path.partition("#")
     if path not in there:
@@ -76,10 +73,8 @@ STATIC = {
 def render(view: View, link: Callable[[str], str], about: Mapping[str, Any], *, live: bool = True) -> bytes:
     """Return the HTML of the page that a view (template and values) describes, as UTF-8.
 
-    Args:
-        link: function that returns the link to a page or file, given its path on the server.
-        about: values that every page needs, such as the caller (:func:`who_is`).
-        live: whether a server sends the page; False for an exported site.
+    `link` returns the link to a page or file, given its path on the server. `about` has values that every page needs,
+    such as the caller (:func:`who_is`). `live` is False for an exported site.
     """
     values = {**about, **view.values, **(view.derive() if view.derive else {})}
     page = _template(view.template).render(values, link=link, live=live, version=__version__)

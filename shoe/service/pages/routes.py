@@ -91,7 +91,6 @@ def _resolved(node: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str
 
 
 def _kind(node: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    """Return the type of a schema node in words."""
     node = _resolved(node, schema)
     if "enum" in node:
         return " or ".join(str(each) for each in node["enum"])

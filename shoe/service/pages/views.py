@@ -128,11 +128,9 @@ def open_boards(folder: Folder, identity: Identity) -> list[dict[str, Any]]:
 
 
 def run_list(folder: Folder, identity: Identity, filters: Mapping[str, str], after: str | None) -> View:
-    """Return a page of the list of runs, with at most 50 runs, the latest first.
+    """Return a page of the list of runs: at most 50 runs, the latest first, older than the run `after` (None: all).
 
-    Args:
-        filters: "state" and "truth" of the listed runs, and "name", a part of their names; "" for no restriction.
-        after: ID of the last run of the previous page; None for the first page.
+    `filters` has "state" and "truth" of the listed runs, and "name", a part of their names; "" for no restriction.
     """
     given = {key: value or None for key, value in filters.items()}
     found = access.visible_runs(folder, identity, after, PAGE, **given)
@@ -342,10 +340,8 @@ ABOUT = {
 def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool, images: bool) -> dict[str, Any]:
     """Return the values of ``run.html`` that are computed from a run and its output files.
 
-    Args:
-        truth: ground truth of the run; None if it is no longer registered.
-        all_files: whether to list all output files, even if they reveal a hidden ground truth.
-        images: whether the server has the images of the dataset.
+    With `all_files`, also output files that reveal a hidden ground truth are listed. `images` is whether the server has
+    the images of the dataset.
     """
     result, diagnosis, cases = (
         read_output(folder, run, f"{name}.json") for name in ("result", "diagnosis", "examples")
@@ -409,11 +405,8 @@ def figures(
 ) -> dict[str, Any]:
     """Return the values of ``figures.html``: strict metrics, semantic metrics, and errors.
 
-    Args:
-        result: JSON of ``shoe score``.
-        diagnosis: JSON of ``shoe diagnose``; None if it does not exist.
-        state: state of the diagnosis job; None if there is no such job.
-        rounded: whether metrics are rounded, because the ground truth is hidden.
+    `result` and `diagnosis` are the JSON of ``shoe score`` and ``shoe diagnose``, and `state` is the state of the
+    diagnosis job. Metrics are `rounded` if the ground truth is hidden.
     """
     strict = result.get("protocols") or ([result["strict"]] if "strict" in result else [])
     by_person = [{**each, "classes": each["entries"]} for each in result.get("roles", ())]
