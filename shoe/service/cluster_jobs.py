@@ -31,7 +31,7 @@ import numpy as np
 from shoe.core.errors import OptionError, ShoeError, printable
 from shoe.core.io.files import atomic_write
 from shoe.engines.ray_cluster import Cluster, Connection as RayConnection, Lease, connect, is_locked
-from shoe.service.jobs import files_of, map_of
+from shoe.service.jobs import files_of
 from shoe.service.process import DONE, Child, Done, End, Executor, Failed, Task
 from shoe.version import __version__
 
@@ -290,7 +290,7 @@ def _inputs(task: Task) -> Iterator[tuple[str, Path]]:
     for sha256 in files_of(task.kind, task.request):
         part = Path(sha256[:2], sha256[2:])
         yield f"files/{part}", Path(task.files, part)
-    if (folder := map_of(task.request)) is not None:
+    if (folder := task.request.get("similarity", {}).get("folder")) is not None:  # a registered map
         for path in sorted(Path(task.maps, folder).rglob("*")):
             if path.is_file():
                 yield f"maps/{path.relative_to(task.maps)}", path

@@ -104,12 +104,6 @@ def files_of(kind: str, request: Mapping[str, Any]) -> list[str]:
     return [asked.predictions, *(file.sha256 for file in asked.truth.files)]
 
 
-def map_of(request: Mapping[str, Any]) -> str | None:
-    """Return the folder name of the registered similarity map that a job reads; None if it reads no such map."""
-    folder: str | None = request.get("similarity", {}).get("folder")
-    return folder
-
-
 @dataclass(frozen=True, slots=True)
 class NewJob:
     """A job to queue."""

@@ -267,7 +267,8 @@ def comparison_values(found: Mapping[str, Any], ids: Sequence[str]) -> dict[str,
             rank = {name: models[numbers[name] - 1]["figures"][each["figure"]]["rank"] for name in each["models"]}
             better, worse = sorted(rank, key=lambda name: rank[name])
             above.setdefault((better, each["figure"]), []).append(numbers[worse])
-    columns = [{"group": _group(key), "heading": heading_with_arrow(key), "key": key} for key in keys]
+    group = {key: key.split(":")[0 if key.startswith("semantic:") else 1] for key in keys}
+    columns = [{"group": group[key], "heading": heading_with_arrow(key), "key": key} for key in keys]
     rows = [
         {
             "name": model["name"],
@@ -310,11 +311,6 @@ def _interval(metric: Mapping[str, Any] | None) -> Interval | None:
     if metric is None or metric["value"] is None:
         return None
     return Interval(metric["value"], *(metric.get("interval") or ()))
-
-
-def _group(key: str) -> str:
-    kind, *protocol, _ = key.split(":")
-    return "semantic" if kind == "semantic" else protocol[0]
 
 
 ABOUT = {
