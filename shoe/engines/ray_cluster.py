@@ -48,7 +48,7 @@ class Connection:
     def check(self) -> None:
         """Raise ShoeError if a server of the cluster has accepted no connection for over ``lost_after`` seconds."""
         if (missing := self._missing) and monotonic() > self._since + self._lost_after:
-            raise _lost(f"{missing} does not answer any more")
+            raise _lost(missing)
 
     def missing(self) -> str:
         """Return which server of the cluster accepts no connection ("its head at ..."); "" if all servers accept."""
@@ -136,7 +136,7 @@ def connect(address: str = "") -> Iterator[Connection]:
             yield connection
     except Exception:  # Ray Client raises errors of many kinds, including plain Exception
         if is_client and not ray.util.client.ray.is_connected():
-            raise _lost(f"{address} does not answer any more") from None
+            raise _lost(address) from None
         raise
     finally:
         with _without_interrupts():
@@ -279,11 +279,10 @@ def _no_cluster(address: str, why: str) -> ShoeError:
     return OptionError(f"--engine ray: {where}: {printable(' '.join(why.split()), 300)}")
 
 
-def _lost(why: str) -> ShoeError:
+def _lost(what: str) -> ShoeError:
+    why = f"{printable(what, 300)} does not answer any more"
     advice = "saved results are kept; run the same command to resume"
-    return ShoeError(
-        f"--engine ray: connection to the cluster lost ({printable(' '.join(why.split()), 300)}): {advice}"
-    )
+    return ShoeError(f"--engine ray: connection to the cluster lost ({why}): {advice}")
 
 
 def _version() -> str:
@@ -356,10 +355,7 @@ _POLL = 0.5
 
 
 class Ray(Engine):
-    """Engine that runs one Ray task per key, each on one core; the shared data is put into Ray's object store once.
-
-    ``address`` is as for ``ray.init``; if empty, the value of ``RAY_ADDRESS``, or else a new cluster on this machine.
-    """
+    """Engine that runs one Ray task per key, each on one core; ``address`` is as for :func:`connect`."""
 
     name = "ray"
 

@@ -82,10 +82,7 @@ def _values(identity: Identity) -> dict[str, Any]:
 
 
 def own_run(folder: Folder, identity: Identity, id_: str) -> Run:
-    """Return a run of the caller's team, or for an administrator any run, which the caller may change.
-
-    Raise Refused (403) if the caller may see but not change the run; other errors as :func:`visible_run`.
-    """
+    """Return a run as :func:`visible_run`; raise Refused (403) if the caller may not change the run."""
     run = visible_run(folder, identity, id_)
     if run.team != identity.team and not identity.allows("admin"):
         raise Refused(403, f"run {id_} belongs to another team")

@@ -29,7 +29,6 @@ from shoe.service.pages import routes
 from shoe.service.pages.rendering import NO_PAGE, compile_templates, problem
 from shoe.service.process import Executor
 from shoe.service.settings import Settings
-from shoe.service.tokens import Identity, note_use
 from shoe.version import __version__
 
 _ROUTERS = (predictions.router, runs.router, service.router, routes.router)
@@ -52,7 +51,7 @@ def make_app(folder: Folder, settings: Settings | None = None, executor: Executo
         tidying = asyncio.create_task(_tidy(shared))
         yield
         tidying.cancel()
-        note_use(folder, shared.used)
+        tokens.note_use(folder, shared.used)
 
     app = FastAPI(title="shoe serve", version=__version__, openapi_url=None, lifespan=lifespan, redirect_slashes=False)
     app.state.shared = shared
@@ -74,10 +73,7 @@ def make_app(folder: Folder, settings: Settings | None = None, executor: Executo
 
 
 class Auditing:
-    """Middleware that records successful requests in the audit log: caller, network address, action and object.
-
-    Read requests, parts of uploads, raters' answers and requests without an identified caller are not recorded.
-    """
+    """Middleware that records successful requests that change something in the audit log, with caller and address."""
 
     def __init__(self, app: ASGIApp, folder: Folder) -> None:
         self._app, self._folder = app, folder
@@ -107,7 +103,7 @@ class Auditing:
         await self._app(scope, receive, noted)
 
     async def _note(self, scope: Scope, names: list[str]) -> None:
-        identity: Identity | None = scope.get("state", {}).get("identity")
+        identity: tokens.Identity | None = scope.get("state", {}).get("identity")
         route = scope.get("route")
         path = getattr(route, "path", scope["path"])
         if identity is None or (scope["method"], path) in _PIECES:
@@ -144,7 +140,7 @@ async def _tidy(shared: AppState) -> None:
         await asyncio.sleep(_TIDY_EVERY)
         used, shared.used = shared.used, {}
         try:
-            await run_in_threadpool(note_use, shared.folder, used)
+            await run_in_threadpool(tokens.note_use, shared.folder, used)
             await run_in_threadpool(shared.uploads.end_old)
         except Exception:
             _say.exception("tidying")

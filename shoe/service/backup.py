@@ -296,14 +296,14 @@ def _pages(folder: Folder, public: list[Run]) -> Iterator[tuple[str, View]]:
         classes = views.classes_page(folder, run)
         if classes is not None:
             yield f"/runs/{run.id}/classes", classes
-    yield "/boards", views.board_list(folder, _ANYBODY)
+    yield "/boards", View("boards.html", {"boards": views.open_boards(folder, _ANYBODY)})
     for board in boards.boards(folder):
         if not board.hidden:
             yield f"/boards/{board.name}", views.board_page(folder, _ANYBODY, board.name)
     yield "/maps", views.map_list(folder)
     for name, place in playground.places(folder).items():
         yield f"/maps/{name}", View("map.html", views.map_values(name, place))
-    yield "/truths", views.truth_list(folder)
+    yield "/truths", View("truths.html", {"truths": truths(folder)})
 
 
 def _files(folder: Folder, run: Run) -> Iterator[tuple[str, Path]]:

@@ -96,14 +96,9 @@ class AppState:
         self.used[str(identity.key)] = time.time()
 
 
-def state_of(request: Request) -> AppState:
-    """Return the state that all requests to the application share."""
+async def _state(request: Request) -> AppState:  # a coroutine, because FastAPI runs plain functions in a thread
     state: AppState = request.app.state.shared
     return state
-
-
-async def _state(request: Request) -> AppState:
-    return state_of(request)  # a coroutine, because FastAPI runs plain functions in another thread
 
 
 def address_of(request: Request) -> str:
@@ -132,7 +127,8 @@ def identify(request: Request) -> Identity:
 
 
 def _identify(request: Request) -> Identity:
-    app, given = state_of(request), request.headers.get("authorization")
+    app: AppState = request.app.state.shared
+    given = request.headers.get("authorization")
     if given is not None and given.strip().lower() != "bearer":  # without a token if a shell variable is not set
         scheme, _, token = given.partition(" ")
         if scheme.lower() != "bearer":
@@ -148,11 +144,8 @@ def _identify(request: Request) -> Identity:
 
 
 def verify_token(request: Request, token: str) -> Identity:
-    """Return the caller that a token belongs to, and record the use of the token.
-
-    Raise Refused: 401 for a token that is not valid, 429 after too many invalid tokens from the same address.
-    """
-    app = state_of(request)
+    """Return the owner of a token, and record its use; raise Refused: 401 for an invalid token, 429 after too many."""
+    app: AppState = request.app.state.shared
     found = check(app.folder, token)
     if found is None:
         if wait := app.guesses.take(address_of(request)):
@@ -177,8 +170,9 @@ def needs(scope: Scope | None, *, often: bool = False) -> Callable[[Request], Aw
     async def allowed(request: Request) -> Identity:
         identity = identify(request)
         if identity.key is not None:
-            app, reads = state_of(request), often or request.method in READS
-            if wait := (app.reads if reads else app.submissions).take(identity.key):
+            app: AppState = request.app.state.shared
+            limiter = app.reads if often or request.method in READS else app.submissions
+            if wait := limiter.take(identity.key):
                 raise too_many("too many requests", wait)
         if scope is not None:
             require_scope(identity, scope)

@@ -44,9 +44,7 @@ API = 1
 PART = 8 << 20
 """Size in bytes of each part of an upload; after a lost connection, at most one part is sent again."""
 _PATIENCE, _FIRST_PATIENCE = 120.0, 10.0
-"""Total seconds to wait for a server that cannot be reached or is busy: for most requests, and for the first request.
-
-The first request is given up sooner, so that a wrong address is reported soon."""
+"""Seconds to wait for a busy or unreachable server: for most requests, and for the first (its address may be wrong)."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 15.0
 _FIRST_POLL, _LONGEST_POLL = 0.1, 2.0
 _TIMEOUT, _CONNECT = 60.0, 10.0

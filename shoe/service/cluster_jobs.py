@@ -314,10 +314,7 @@ class RayExecutor(Executor):
     name = "ray"
 
     def __init__(self, address: str) -> None:
-        """Connect to a cluster at an address as for ``ray.init``; if empty, at ``RAY_ADDRESS``, or else a new cluster.
-
-        Raise OptionError if no cluster responds, or the cluster is not compatible with this version of shoe.
-        """
+        """Connect to a cluster at an address as for :func:`connect`; OptionError if there is no usable cluster."""
         self._address, self._lock, self._stopped = address, threading.Lock(), threading.Event()
         self.is_ready = False
         self.jobs = max(1, self._launch())

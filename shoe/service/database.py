@@ -28,10 +28,7 @@ class Database:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the database file, which is created if absent, and create or upgrade its tables.
-
-        Raise InputError if the file is not a database of `shoe serve`, is damaged or locked, or has a later version.
-        """
+        """Open or create the database file, and create or upgrade its tables; raise InputError if it cannot be used."""
         self.path = path
         self._lock = threading.Lock()
         self._local = threading.local()
@@ -132,10 +129,7 @@ def is_empty(db: sqlite3.Connection) -> bool:
 
 
 def read_row(row: sqlite3.Row, kind: type[T], **values: Any) -> T:
-    """Convert a database row to the struct type `kind`.
-
-    A field gets its value from `values`, or else from the column of the same name (JSON is decoded), or its default.
-    """
+    """Convert a database row to a struct; values of fields come from `values`, or else columns (JSON is decoded)."""
     columns = row.keys()
     for name, is_bool in _fields(kind):
         if name in columns and name not in values:

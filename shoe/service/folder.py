@@ -99,10 +99,7 @@ class Store:
             yield from (folder.name + path.name for path in sorted(folder.iterdir()))
 
     def remove(self, hashes: Iterable[str], before: float | None = None) -> int:
-        """Remove files, given their SHA-256, that are present and were last stored before a time; return their number.
-
-        `before` is in seconds since 1970 (default: an hour ago).
-        """
+        """Remove files last stored before a time (default: an hour ago), and return the number of removed files."""
         before, removed = time.time() - _YOUNG if before is None else before, 0
         for path in map(self._path, hashes):
             with self._lock, suppress(FileNotFoundError):
@@ -150,10 +147,7 @@ class Receiver:
             raise DamagedError("compressed data is truncated: send the file again")
 
     def finish(self, expected: str | None = None) -> StoredFile:
-        """Move the complete file into the store, unless the store has an equal file, and return the entry of the file.
-
-        Raise DamagedError if compressed data is truncated, or the SHA-256 is not `expected` (None: any SHA-256).
-        """
+        """Move the complete file into the store; return its entry, DamagedError if its SHA-256 is not `expected`."""
         self.check_whole()
         sha256 = self._hash.hexdigest()
         if expected not in (None, sha256):
@@ -374,10 +368,7 @@ class Uploads:
             self._busy.discard(upload.id)
 
     def finish(self, upload: Upload) -> StoredFile:
-        """Copy a complete file into the store, remove the upload, and return the entry of the stored file.
-
-        Raise DamagedError if the file does not have the expected SHA-256; the upload must then be repeated.
-        """
+        """Store a complete file, and end its upload; DamagedError if the file does not have the expected SHA-256."""
         with self._part(upload.id).open("rb") as stream, self._folder.files.receiving(limit=upload.size) as receiver:
             shutil.copyfileobj(stream, receiver, _STEP)
             try:

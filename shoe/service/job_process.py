@@ -51,10 +51,7 @@ _WIDTH = 160  # width of a text report in characters
 
 
 def do(task: Task, folder: Path) -> Done:
-    """Run a job in a folder, write its output files to the subfolder ``out``, and return its result.
-
-    Raise ShoeError if the input of the job is wrong; a retry would fail, too.
-    """
+    """Run a job in a folder, and return its result; ShoeError if the input is wrong, so that a retry would fail."""
     (folder / "out").mkdir()
     done = _KINDS[task.kind](_JobFolder(task, folder))
     done.outputs = {path.name: MEDIA[path.suffix] for path in sorted((folder / "out").iterdir())}

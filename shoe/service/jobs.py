@@ -165,10 +165,7 @@ def claim(folder: Folder, lease: float = LEASE) -> Job | None:
 
 
 def beat(folder: Folder, job: Job, stage: str, progress: float, lines: Sequence[str] = ()) -> bool:
-    """Renew the lease of a running job, and record its stage, its progress (0 to 1) and new lines for its log.
-
-    Return False, and record nothing, if the attempt is not running any more, for example because the job was cancelled.
-    """
+    """Renew the lease of a job, and record stage, progress (0 to 1) and log lines; False if it is not running."""
     with folder.database.write() as db:
         return _update(db, job, lines, lease_until=time.time() + LEASE, stage=stage, progress=progress)
 
@@ -204,10 +201,7 @@ def fail(folder: Folder, job: Job, reason: str, lines: Sequence[str] = ()) -> bo
 
 
 def give_up(folder: Folder, job: Job, why: str, lines: Sequence[str] = ()) -> bool:
-    """Queue a job again after a crash of its child process (cause: `why`); at the third crash, fail the job.
-
-    Return False, and record nothing, if the attempt is not running any more, for example because the job was cancelled.
-    """
+    """Queue a job again after a crash of its child process, or fail it at the third; False if it is not running."""
     deaths = job.deaths + 1
     if deaths >= MOST_DEATHS:
         return fail(folder, job, f"{why}, {deaths} times", lines)

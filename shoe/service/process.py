@@ -197,10 +197,7 @@ _SESSION = Path("/proc/self/autogroup")
 
 
 def depend_on_parent() -> None:
-    """Let the kernel kill this process when its parent dies, and lower the priority of this process.
-
-    The process ID of the parent is the second argument of the command line.
-    """
+    """Let the kernel kill this process when its parent dies (the second argument is its ID), and lower its priority."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != int(sys.argv[2]):  # the parent has died already
         os._exit(1)

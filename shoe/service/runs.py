@@ -60,10 +60,7 @@ def command_of(folder: Folder, id_: str) -> str:
 
 
 def cancel(folder: Folder, id_: str) -> Run:
-    """Cancel a queued or running run, and return the run; raise ConflictError if the run has ended.
-
-    The job of the run continues if another run needs the job.
-    """
+    """Cancel a run, whose job continues if another run needs it, and return the run; ConflictError if it has ended."""
     with folder.database.write() as db:
         cancelled = db.execute(
             "UPDATE runs SET cancelled = 1 WHERE id = ? AND cancelled = 0 "

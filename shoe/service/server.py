@@ -10,7 +10,7 @@ import socket
 import sys
 import termios
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
@@ -56,34 +56,30 @@ def serve(
     folder.lock()
     folder.database.check()
     _allow_files(settings.connections + _FILES)
-    listening = _listen(settings)
-    executor: Executor = Executor()
-    try:
+    with ExitStack() as ended:  # in reverse order: the worker first, the folder last
+        ended.callback(folder.close)
+        listening = _listen(settings)
+        ended.callback(listening.close)
+        executor = Executor()
         if cluster is not None:
             from shoe.service.cluster_jobs import RayExecutor
 
             executor = RayExecutor(cluster)
+        ended.callback(executor.stop)
         worker = Worker(folder, children or executor.jobs, limits, executor)
         has_admin = any(ADMIN in token.scopes for token in tokens(folder))
         first = None if has_admin else new_token(folder, "first", ADMIN, [ADMIN])
-        app = make_app(folder, settings, executor)
-        server = _Server(_config(app, settings))
+        server = _Server(_config(make_app(folder, settings, executor), settings))
         gc.freeze()  # otherwise each full garbage collection would visit all modules and stop the server for 60 ms
         worker.start()
-        try:
-            host, port = listening.getsockname()[:2]
-            progress(f"shoe serves at http://{f'[{host}]' if ':' in host else host}:{port}")
-            if settings.open_to == "tokens":
-                progress("every client needs a token: create one with `shoe serve token`")
-            if first is not None:
-                progress(f"admin token, shown only once: {first}")
-            server.run(sockets=[listening])
-        finally:
-            worker.stop()
-    finally:
-        executor.stop()
-        listening.close()
-        folder.close()
+        ended.callback(worker.stop)
+        host, port = listening.getsockname()[:2]
+        progress(f"shoe serves at http://{f'[{host}]' if ':' in host else host}:{port}")
+        if settings.open_to == "tokens":
+            progress("every client needs a token: create one with `shoe serve token`")
+        if first is not None:
+            progress(f"admin token, shown only once: {first}")
+        server.run(sockets=[listening])
 
 
 def _allow_files(wanted: int) -> None:

@@ -131,16 +131,12 @@ def compare(
             state = "a comparison" if one.kind == "compare" else one.state
             raise ConflictError(f"run {one.id} is {state}: only finished scoring runs can be compared")
     names = [one.name for one in found]
+    unique = [name if names.count(name) == 1 else f"{name} ({n})" for n, name in enumerate(names, 1)]
+    files = [one.outputs["run.shoe"].sha256 for one in found]
     shown = {each.name: each.shown for each in truths(folder)}
     request = {
         "shown": all(shown.get(one.truth, False) for one in found),
-        "runs": [
-            {
-                "sha256": one.outputs["run.shoe"].sha256,
-                "name": one.name if names.count(one.name) == 1 else f"{one.name} ({n})",
-            }
-            for n, one in enumerate(found, 1)
-        ],
+        "runs": [{"sha256": sha256, "name": name} for sha256, name in zip(files, unique, strict=True)],
     }
     options = {"resamples": resamples, "seed": seed, "allow_different": allow_different}
     new = NewJob("compare", request | options)
@@ -204,10 +200,7 @@ def _add_run(
     new_name: str | None = None,
     **columns: str,
 ) -> Run:
-    """Queue a job, and return its new run, or the team's run with the same job, ground truth and leaderboard.
-
-    ``new_name``: name that the existing run gets; None to keep its name.
-    """
+    """Queue a job, and return its new run, or the team's run with the same job and leaderboard, named `new_name`."""
     row: dict[str, Any] = {"team": team, "key": new.key, "board": board, **columns}
     correct_times(folder)
     with folder.database.write() as db:

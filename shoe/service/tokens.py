@@ -108,11 +108,7 @@ def tokens(folder: Folder) -> list[Token]:
 
 
 def revoke(folder: Folder, prefix: str) -> Token:
-    """Revoke a token and its sessions; return the revoked token.
-
-    `prefix` is the whole token, or its first 10 characters, with or without "..." as in lists. Raise NotFoundError if
-    there is no such token, or the token has been revoked already.
-    """
+    """Revoke and return a token (whole, or its first 10 characters), and end its sessions; NotFoundError if absent."""
     prefix, now = prefix.strip()[:_SHOWN], time.time()
     found = next((token for token in tokens(folder) if token.prefix == prefix and token.revoked is None), None)
     if found is None:

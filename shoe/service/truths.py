@@ -128,10 +128,7 @@ def options_of(target: Truth, request: Request) -> Options:
 
 
 def add_map(folder: Folder, name: str, path: str | Path) -> Map:
-    """Register the similarity map in the folder `path`, store a copy of the folder, and return the map.
-
-    Raise InputError if the map cannot be read, and OptionError for a name that is taken, not valid or built in.
-    """
+    """Register the similarity map in the folder `path`, store a copy of the folder, and return the map."""
     from shoe.similarity import load_similarity
 
     check_name("map", name)
@@ -183,10 +180,7 @@ def loaded(place: str, ensemble: str = "mean") -> Similarity:
 
 
 def check_name(noun: str, name: str) -> None:
-    """Raise OptionError unless a name consists of 1 to 64 letters, digits, dots, dashes and underscores.
-
-    The first character must be a letter or digit. `noun` is the kind of object in the error message, such as "board".
-    """
+    """Raise OptionError for a name that is not 1 to 64 letters, digits, dots, dashes and underscores."""
     if not _NAME.fullmatch(name):
         raise OptionError(f"{noun}: found the name {quote(name)}, expected at most 64 letters, digits, '.', '_', '-'")
 

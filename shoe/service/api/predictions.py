@@ -101,13 +101,13 @@ def begin_upload(
     document: Annotated[types.NewUpload, body(types.NewUpload)], identity: Submitter, app: App
 ) -> Response:
     """Start an upload in parts, or return the interrupted or complete upload of the file with the given SHA-256."""
-    if document.sha256 is not None and runs.file_name(app.folder, str(identity.team), document.sha256) is not None:
+    team = str(identity.team)
+    if document.sha256 is not None and runs.file_name(app.folder, team, document.sha256) is not None:
         size = app.folder.files.path(document.sha256).stat().st_size
         there = types.Upload(id=secrets.token_hex(16), offset=size, size=size, sha256=document.sha256)
         return json_response(there, 201, {"Upload-Offset": str(size)})
     if document.size > app.settings.largest_upload:
         raise TooLargeError(f"size: found {document.size:,} bytes, expected at most {app.settings.largest_upload:,}")
-    team = str(identity.team)
     room = _room(app, team) - app.receiving[team]
     upload = app.uploads.begin(team, document.name, document.size, document.sha256, room)
     return _state(app, upload, 201)

@@ -36,10 +36,7 @@ def server_link(base: str, path: str) -> str:
 
 
 def site_link(here: str, there: Collection[str], path: str) -> str:
-    """Return the relative link to `path` on the page `here` of an exported site; "" if `path` is not exported.
-
-    All paths are paths on the server; `there` has the paths of all exported pages and files.
-    """
+    """Return the relative link to `path` on the page `here` of an exported site; "" if `path` is not in `there`."""
     path, mark, part = path.partition("#")
     if path not in there:
         return ""

@@ -19,7 +19,7 @@ from shoe.predictions.table import SCORES
 from shoe.service import access, boards, runs, submissions, tokens
 from shoe.service.api.runs import RunId
 from shoe.service.api.service import set_session
-from shoe.service.callers import Admin, Anybody, App, Reader, Submitter, require_scope, state_of, verify_token
+from shoe.service.callers import Admin, Anybody, App, Reader, Submitter, require_scope, verify_token
 from shoe.service.contract import Refused, describe
 from shoe.service.errors import NotFoundError
 from shoe.service.http_guard import COOKIE
@@ -203,7 +203,7 @@ def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Re
 @router.get("/boards")
 async def board_list(request: Request, identity: Anybody, app: App) -> Response:
     """Show the leaderboards; hidden leaderboards are not listed for anonymous users."""
-    return await cached(request, views.board_list(app.folder, identity))
+    return await cached(request, View("boards.html", {"boards": views.open_boards(app.folder, identity)}))
 
 
 @router.get("/boards/{name}")
@@ -256,8 +256,8 @@ def map_page(request: Request, name: str, _: Reader, app: App) -> Response:
 
 @router.get("/truths")
 async def truth_list(request: Request, _: Reader, app: App) -> Response:
-    """Show all ground truths."""
-    return answer(request, views.truth_list(app.folder))
+    """Show the metadata of all ground truths, without boxes and labels."""
+    return answer(request, View("truths.html", {"truths": truths(app.folder)}))
 
 
 @router.get("/api")
@@ -287,9 +287,9 @@ def _rater_page() -> tuple[str, str]:
 
 
 @router.get("/compare")
-def choose(request: Request, identity: Reader, run: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
+def choose(request: Request, identity: Reader, app: App, run: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
     """Show a form to select runs to compare, out of the latest 200 finished runs; the runs `run` are selected."""
-    return _choose(request, identity, run)
+    return _choose(request, identity, app, run)
 
 
 @router.post("/compare")
@@ -307,13 +307,12 @@ def compare(request: Request, form: Form, identity: Submitter, app: App) -> Resp
             most_waiting=app.settings.queue_per_team,
         )
     except (ShoeError, ValueError) as error:
-        return _choose(request, identity, ids, str(error))
+        return _choose(request, identity, app, ids, str(error))
     return redirect(request, f"/runs/{run.id}")
 
 
-def _choose(request: Request, identity: Identity, chosen: list[str], problem: str | None = None) -> Response:
-    folder = state_of(request).folder
-    rows = views.rows(folder, access.visible_runs(folder, identity, limit=200, state="done"))
+def _choose(request: Request, identity: Identity, app: App, chosen: list[str], problem: str | None = None) -> Response:
+    rows = views.rows(app.folder, access.visible_runs(app.folder, identity, limit=200, state="done"))
     values = {"runs": [row for row in rows if row["comparable"]], "chosen": chosen, "problem": problem}
     return answer(request, View("compare.html", values), 409 if problem else 200)
 
@@ -366,9 +365,9 @@ def logout(request: Request, app: App) -> Response:
 
 
 @router.get("/tokens")
-def token_list(request: Request, _: Admin) -> Response:
+def token_list(request: Request, _: Admin, app: App) -> Response:
     """Show all tokens, without their secrets."""
-    return _tokens(request)
+    return _tokens(request, app)
 
 
 @router.post("/tokens")
@@ -379,8 +378,8 @@ def make_token(request: Request, form: Form, _: Admin, app: App) -> Response:
         days = float(field(form, "days")) if field(form, "days") else None
         made = tokens.new_token(app.folder, name, team, scopes.split(","), days)
     except (ShoeError, ValueError) as error:
-        return _tokens(request, problem=str(error), status=422)
-    return _tokens(request, new_token=made)
+        return _tokens(request, app, problem=str(error))
+    return _tokens(request, app, new_token=made)
 
 
 @router.post("/tokens/revoke")
@@ -390,6 +389,6 @@ def revoke_token(request: Request, form: Form, _: Admin, app: App) -> Response:
     return redirect(request, "/tokens")
 
 
-def _tokens(request: Request, new_token: str | None = None, problem: str | None = None, status: int = 200) -> Response:
-    values = {"tokens": tokens.tokens(state_of(request).folder), "made": new_token, "problem": problem}
-    return answer(request, View("tokens.html", values), status)
+def _tokens(request: Request, app: App, new_token: str | None = None, problem: str | None = None) -> Response:
+    values = {"tokens": tokens.tokens(app.folder), "made": new_token, "problem": problem}
+    return answer(request, View("tokens.html", values), 422 if problem else 200)

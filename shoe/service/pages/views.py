@@ -102,9 +102,24 @@ class View(NamedTuple):
 
 
 def rows(folder: Folder, found: Iterable[Run]) -> list[dict[str, Any]]:
-    """Return the values of a table row for each of the runs `found`."""
-    rounded = {truth.name for truth in truths(folder) if not truth.shown}
-    return [row(run) | {"rounded": run.truth in rounded} for run in found]
+    """Return the values of a table row for each run; metrics ("strict", "semantic", "mf1") are None if not computed.
+
+    "hidden" is whether the results are hidden from the caller; "comparable" whether the caller may compare the run.
+    """
+    shown = {truth.name: truth.shown for truth in truths(folder)}
+    names = ("id", "kind", "name", "team", "truth", "state", "visibility", "created")
+    values = []
+    for run in found:
+        strict = first_exact(run.figures)
+        keys = {"strict": strict, "semantic": "semantic:map", "mf1": "semantic:mf1"}
+        values.append({name: getattr(run, name) for name in names} | {
+            "figures": {name: run.figures.get(key) for name, key in keys.items()},
+            "protocol": strict.split(":")[1] if strict else None,
+            "hidden": run.state == "done" and not run.outputs,
+            "comparable": "run.shoe" in run.outputs,
+            "rounded": not shown.get(run.truth, True),
+        })  # fmt: skip
+    return values
 
 
 def front(folder: Folder, identity: Identity) -> View:
@@ -118,7 +133,7 @@ def front(folder: Folder, identity: Identity) -> View:
 
 
 def open_boards(folder: Folder, identity: Identity) -> list[dict[str, Any]]:
-    """Return the leaderboards that a caller may see, as dicts of "board" and "quota", the quota of the caller's team.
+    """Return the leaderboards in the caller's lists, as dicts of "board" and "quota", the quota of the caller's team.
 
     Hidden leaderboards are not listed for anonymous callers, whose quotas count no submission as used.
     """
@@ -146,11 +161,7 @@ def run_list(folder: Folder, identity: Identity, filters: Mapping[str, str], aft
 
 
 def run_page(folder: Folder, identity: Identity, run: Run, *, images: bool = False) -> View:
-    """Return the page of a run, or of a comparison: values from its output files, and the first 1,000 log lines.
-
-    There are no log lines if the results of the run are hidden from the caller. `images` is whether the server has the
-    images of the dataset, so that examples show images.
-    """
+    """Return the page of a run or comparison; examples show images if the server has the `images` of the dataset."""
     truth, lines = _truth(folder, run.truth), access.visible_log(folder, identity, run)
     actions = {"queued": ("cancel",), "running": ("cancel",), "failed": ("retry",), "cancelled": ("retry",)}
     values = {
@@ -189,11 +200,6 @@ def classes_page(folder: Folder, run: Run) -> View | None:
     shown = [[in_percent(float(row[n])) if is_percentage[n] and row[n] else row[n] for n in columns] for row in rows]
     names = [re.sub("(ap|f1)$", lambda end: end[0].upper(), headings[n].replace("_", " ")) for n in columns]
     return View("classes.html", {"run": run, "headings": names, "rows": shown})
-
-
-def board_list(folder: Folder, identity: Identity) -> View:
-    """Return the list of leaderboards; hidden leaderboards are not listed for anonymous callers."""
-    return View("boards.html", {"boards": open_boards(folder, identity)})
 
 
 def board_page(folder: Folder, identity: Identity, name: str, *, best: bool = False) -> View:
@@ -242,11 +248,6 @@ def _board_values(found: Standing, truth: Truth | None, *, hidden: bool, best: b
 def map_list(folder: Folder) -> View:
     """Return the list of built-in and registered similarity maps."""
     return View("maps.html", {"maps": [map_row(name, place) for name, place in playground.places(folder).items()]})
-
-
-def truth_list(folder: Folder) -> View:
-    """Return the list of ground truths: their metadata, without boxes and labels."""
-    return View("truths.html", {"truths": truths(folder)})
 
 
 def _truth(folder: Folder, name: str) -> Truth | None:
@@ -299,10 +300,7 @@ def plot(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> object:
 
 
 def first_exact(*figures: Mapping[str, Any]) -> str:
-    """Return the key of the first strict mAP in several mappings {key: metric}; "" if there is no strict mAP.
-
-    Keys of triplet protocols ("strict:...") come before keys of role protocols ("roles:...").
-    """
+    """Return the key of the first strict mAP, of a triplet protocol if any, in mappings {key: metric}, or ""."""
     keys = [key for metrics in figures for key in metrics if key.endswith(f":{FULL}")]
     return next((key for kind in ("strict:", "roles:") for key in keys if key.startswith(kind)), "")
 
@@ -334,11 +332,7 @@ ABOUT = {
 
 
 def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool, images: bool) -> dict[str, Any]:
-    """Return the values of ``run.html`` that are computed from a run and its output files.
-
-    With `all_files`, also output files that reveal a hidden ground truth are listed. `images` is whether the server has
-    the images of the dataset.
-    """
+    """Return the values of ``run.html`` from the output files of a run, with `all_files` also from withheld files."""
     result, diagnosis, cases = (
         read_output(folder, run, f"{name}.json") for name in ("result", "diagnosis", "examples")
     )
@@ -479,16 +473,3 @@ def short_signature(signature: str | None, truth: Truth | None) -> str | None:
         return None
 
     return Signature.parse(signature, benchmark(truth.dataset).protocols if truth else None).short()
-
-
-def row(run: Run) -> dict[str, Any]:
-    """Return the values of a row in a table of runs; metrics ("strict", "semantic", "mf1") are None if not computed.
-
-    "hidden" is whether the results are hidden from the caller; "comparable" whether the caller may compare the run.
-    """
-    keys = {"strict": first_exact(run.figures), "semantic": "semantic:map", "mf1": "semantic:mf1"}
-    names = ("id", "kind", "name", "team", "truth", "state", "visibility", "created")
-    metrics = {name: run.figures.get(key) for name, key in keys.items()}
-    protocol = keys["strict"].split(":")[1] if keys["strict"] else None
-    found = {"hidden": run.state == "done" and not run.outputs, "comparable": "run.shoe" in run.outputs}
-    return {name: getattr(run, name) for name in names} | {"figures": metrics, "protocol": protocol} | found
