@@ -19,7 +19,6 @@ RAY = (pytest.mark.ray, pytest.mark.skipif(find_spec("ray") is None, reason=NO_R
 
 
 def settings(token: str, home: Path) -> dict[str, str]:
-    """The environment of one who has a token, or none."""
     others = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     ours = {"RAY_AUTH_MODE": "token", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "HOME": str(home)}
     return others | ours | ({"RAY_AUTH_TOKEN": token} if token else {})

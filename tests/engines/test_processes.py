@@ -35,7 +35,6 @@ pytestmark = pytest.mark.slow
 
 
 def workers(parent: int) -> set[int]:
-    """Processes that a process has started as workers of an engine."""
     return {child for child in children_of(parent) if "spawn_main" in command_of(child)}
 
 

@@ -20,6 +20,15 @@ def folder(tmp_path: Path) -> Iterator[Any]:
     made.close()
 
 
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A client for all tests of a file that are refused or change nothing."""
+    from tests.service.calling import calling, made_folder
+
+    with calling(made_folder(tmp_path_factory.mktemp("lasting"))) as found:
+        yield found
+
+
 @pytest.fixture
 def client(folder: Any) -> Iterator[Any]:
     """A client of the folder's application on the loopback address, where no token is needed."""

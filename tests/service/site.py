@@ -113,7 +113,6 @@ ALL_FIGURES = {
 
 
 def do_all(folder: Folder) -> None:
-    """Do every job that is queued, without a child."""
     while (job := jobs.claim(folder)) is not None:
         outputs = stored_files(folder, FILES[job.kind])
         signature = "shoe:1|data:hico-det" if job.kind == "score" else None
@@ -121,5 +120,4 @@ def do_all(folder: Folder) -> None:
 
 
 def fail_one(folder: Folder) -> None:
-    """Fail the first job of the queue."""
     assert jobs.fail(folder, claimed(folder), f"broken.json: line 1: found {HOSTILE}, expected JSON")

@@ -49,8 +49,6 @@ _OUTLIVED = "processes that outlived what started them"
 
 @dataclass(frozen=True)
 class Unit:
-    """Predictions, and how they are to be scored."""
-
     path: Path
     protocols: list[str]
     options: list[str]
@@ -58,8 +56,6 @@ class Unit:
 
 @dataclass
 class Storm:
-    """Clients, a server, and what happened to it."""
-
     folder: Path
     port: int
     random: random.Random
@@ -83,7 +79,6 @@ class Storm:
         time.sleep(self.random.random() * _LONGEST_PAUSE)
 
     def children(self) -> list[int]:
-        """Processes of jobs under way."""
         return children_of(self.server.pid) if self.server is not None else []
 
     def kill(self) -> None:
@@ -107,7 +102,6 @@ class Storm:
         self.start()
 
     def see_end(self, started: Iterable[int], patience: float) -> None:
-        """Count the processes that have not ended within some seconds."""
         left, until = set(started), time.monotonic() + patience
         while left and time.monotonic() < until:
             time.sleep(0.01)
@@ -115,7 +109,6 @@ class Storm:
         self.counts[_OUTLIVED] += len(left)
 
     def unit(self) -> int:
-        """Some work: new, or what was asked for before."""
         with self.lock:
             is_open = len(self.units) - len(self.done) < _MOST_OPEN
             if self.units and (self.random.random() < _AGAIN or not is_open):
@@ -166,12 +159,10 @@ class Storm:
 
 
 def say(line: str) -> None:
-    """Tell who watches."""
     sys.stderr.write(line + "\n")
 
 
 def vary(source: Path, target: Path, seed: int) -> None:
-    """Write predictions without those of some images."""
     draw, decoded = random.Random(seed), source.read_bytes()
     if source.suffix == ".jsonl":
         target.write_bytes(b"".join(line for line in decoded.splitlines(keepends=True) if draw.random() < 0.8))
@@ -214,7 +205,6 @@ def wrong(storm: Storm) -> Counter[str]:
 
 
 def settle(storm: Storm) -> None:
-    """Wait until the queue is empty; pages and diagnoses that were killed thrice are tried again."""
     opened, until = Folder.open(storm.folder), time.monotonic() + _PATIENCE
     while time.monotonic() < until:
         for id_ in storm.accepted:
@@ -228,7 +218,6 @@ def settle(storm: Storm) -> None:
 
 
 def main(kills: int, seed: int, made: Callable[[Path, int, random.Random], Storm] = Storm) -> int:
-    """Let it blow; 1 where anything went wrong."""
     with tempfile.TemporaryDirectory(prefix="shoe-storm-") as temporary:
         folder = Path(temporary) / "service"
         opened = Folder.open(folder)
@@ -264,7 +253,6 @@ def main(kills: int, seed: int, made: Callable[[Path, int, random.Random], Storm
 
 
 def asked() -> list[int]:
-    """Kills and seed of the command line."""
     return [int(word) for word in (*sys.argv[1:], *("200", "0")[len(sys.argv) - 1 :])]
 
 

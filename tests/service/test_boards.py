@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from shoe.core.errors import OptionError
-from shoe.service import boards, jobs, runs, submissions
+from shoe.service import jobs, runs, submissions
 from shoe.service.boards import add_board, show_board, standing
 from shoe.service.errors import ConflictError, QuotaError
 from shoe.service.folder import Folder
@@ -125,19 +125,13 @@ def test_a_cancelled_run_has_no_results_although_others_want_them(folder: Folder
     assert submissions.retry(folder, given_up).further["board"] == "done"
 
 
-def test_the_similarity_of_a_board_is_that_of_its_dataset(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    monkeypatch.setattr(boards, "similarity", lambda *words: asked.append(words[1:]))
-    board(folder)
-    assert asked == [("dataset", "hico-det")]
-
-
 @pytest.mark.parametrize(
     ("name", "request_", "more", "found"),
     [
         ("other", {}, {"figure": "strict:qpic:full"}, "unknown figure 'strict:qpic:full'"),
         ("other", {"truth": "smal"}, {}, "unknown truth 'smal'"),
         ("other", {"options": ("tua=0.4",)}, {}, "unknown option 'tua'"),
+        ("other", {"similarity": "maps"}, {}, "unknown similarity 'maps'"),
         ("main", {}, {}, "'main'.* already"),
         ("../main", {}, {}, r"'\.\./main'"),
     ],
@@ -159,14 +153,11 @@ def test_results_of_a_hidden_board_are_for_who_runs_the_service(folder: Folder) 
             return client.get(path, headers=who).json()
 
         assert [len(got("/v1/boards/main", who)["rows"]) for who in (team, admin)] == [0, 1]
-        assert got(f"/v1/runs/{run}")["figures"] == got("/v1/runs")["runs"][0]["figures"] == {}
         assert got(f"/v1/runs/{run}/log")["lines"] == []
         one = runs.run(folder, run)
         callers = [Identity("a", frozenset({scope}), "", None) for scope in ("read", "admin")]
         logs = [run_page(folder, caller, one)[1]["log"] for caller in callers]
         assert (logs[0], logs[1][-1]) == ([], "finished")
-        refused = client.get(f"/v1/runs/{run}/files/run.shoe", headers=team)
-        assert (refused.status_code, "hidden for now" in refused.json()["error"]) == (403, True)
         refused = client.post("/v1/runs", json={"truth": "small", "prediction": "0" * 64}, headers=team)
         assert (refused.status_code, refused.json()["field"]) == (403, "board")
         assert refused.json()["error"].endswith(" main")

@@ -77,7 +77,6 @@ class Opened:
 
 @contextmanager
 def opened(browser: Any, address: str, **how: Any) -> Iterator[Opened]:
-    """A tab whose pages must not complain."""
     tab = Opened(browser, address, **how)
     yield tab
     assert tab.complaints == []

@@ -27,8 +27,17 @@ from shoe.version import __version__
 from tests.cli import run as cli
 from tests.engines.heads import NO_RAY
 from tests.service.calling import calling, hostile_pickle, working
-from tests.service.machines import Machines, child_of, machines
-from tests.service.processes import below, children_of, command_of, is_alive, serve, waited
+from tests.service.processes import (
+    Machines,
+    below,
+    child_of,
+    children_of,
+    command_of,
+    is_alive,
+    machines,
+    serve,
+    waited,
+)
 from tests.service.test_worker import ended, see_limits, submitted, until
 
 pytestmark = [
@@ -56,7 +65,6 @@ def executor(cluster: Machines) -> Iterator[Any]:
 
 
 def state_of(folder: Folder, place: Executor) -> str:
-    """What a service says of its engine."""
     with calling(folder, executor=place) as client:
         said = client.get("/v1/health").json()
     assert said["engine"] == place.name
@@ -81,7 +89,6 @@ def made_folder(path: Path) -> Folder:
 
 
 def outputs(folder: Folder, place: Executor) -> dict[str, str]:
-    """Hashes of all that jobs of each kind make."""
     with working(folder, place):
         free_text, detector = PREDICTIONS["free text"], PREDICTIONS["detector"]
         ids = [submitted(folder, free_text, "demo"), submitted(folder, detector, "hidden")]

@@ -36,7 +36,6 @@ def _folder(tmp_path: Path) -> Folder:
 
 
 def labelled(path: Path, right: set[int]) -> Path:
-    """A ground truth of 20 images with one triplet each: of a class if the image is in `right`, else of another."""
     pairs = {hoi: (verb, object_) for hoi, object_, verb in DOCUMENT["correspondence"]}
     boxes = {"boxes_h": [[10.0, 10.0, 100.0, 100.0]], "boxes_o": [[50.0, 50.0, 200.0, 200.0]]}
     classes = [CLASS if image in right else OTHER for image in range(GUESSES)]
@@ -48,7 +47,6 @@ def labelled(path: Path, right: set[int]) -> Path:
 
 
 def guesses(order: list[int]) -> bytes:
-    """Predictions of the class, one per image, ranked in an order."""
     ((object_, verb),) = (parts for hoi, *parts in DOCUMENT["correspondence"] if hoi == CLASS)
     names = [f"{side}_{end}" for side in ("person", "object") for end in ("xmin", "ymin", "xmax", "ymax")]
     row = f"10,10,100,100,50,50,200,200,{DOCUMENT['verbs'][verb]},{DOCUMENT['objects'][object_]}"
@@ -119,7 +117,6 @@ def test_two_runs_in_two_orders_do_not_decode_the_answers_to_twenty_guesses(tmp_
 
 
 def unsigned(data: bytes) -> bytes:
-    """An output without signatures, which name options and their values."""
     return re.sub(rb"shoe:[^\"\n]*|signature +[^\n]*", b"", data)
 
 
@@ -216,14 +213,9 @@ def test_classes_have_metrics_from_many_ground_truths_on(tmp_path: Path) -> None
 
 
 def bits(counts: list[int], guesses: int, samples: int = 4000, seed: int = 0) -> tuple[float, float]:
-    """Bits that a submission reveals by its mAP, and at most by its metrics of all classes.
+    """Bits that a submission reveals by its mAP, and at most by its metrics of all classes with so many ground truths.
 
-    In each class, a team makes some guesses that are right with probability 1/2, in ranks of its choice. The entropy
-    of what the service reports is what the team learns.
-
-    Args:
-        counts: ground truths per class.
-        guesses: guesses per class.
+    In each class, a team makes some guesses that are right with probability 1/2, in ranks of its choice.
     """
     rng = np.random.default_rng(seed)
     mean, of_classes = np.zeros(samples), 0.0
@@ -251,7 +243,6 @@ def test_a_rate_of_predictions_reveals_a_few_bits() -> None:
 
 
 def entropy(values: Any) -> float:
-    """Entropy of a sample in bits."""
     shares = np.unique(values, return_counts=True)[1] / len(values)
     return float(-(shares * np.log2(shares)).sum())
 

@@ -82,7 +82,6 @@ def text_of(answer: Any, status: int = 200) -> str:
 
 
 def absent(parts: Any, page: str) -> list[str]:
-    """Those of some parts that a page has not."""
     return [part for part in parts if part not in page]
 
 
@@ -100,19 +99,10 @@ def test_a_run_says_strict_beside_semantic_beside_why(client: Any, site: Any) ->
     public, failed, queued = (site[1][name] for name in ("public", "failed", "queued"))
     page = text_of(client.get(f"/runs/{public}"))
     said = (
-        "15.93 mAP, hico-det",
-        "36.19 SHOE-mAP +20.26",
-        "+6.00 missed GT",
-        "human box 25.00 +5.00",
-        "1,234 predictions",
-        "exact matches 22.00",
-        "similar verbs +10.00",
-        "pony",
-        "5.2 1.8",
-        "--ground-truth instances_test2015.json",
-        "shoe:1|data:hico-det",
-        "a note without a key",
-    )
+        "15.93 mAP, hico-det", "36.19 SHOE-mAP +20.26", "+6.00 missed GT", "human box 25.00 +5.00", "1,234 predictions",
+        "exact matches 22.00", "similar verbs +10.00", "pony", "5.2 1.8", "--ground-truth instances_test2015.json",
+        "shoe:1|data:hico-det", "a note without a key",
+    )  # fmt: skip
     assert absent(said, re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))) == []
     for name in ("result.json", "run.shoe", "report.html", "diagnosis.json", "classes.csv"):
         address = f"/v1/runs/{public}/files/{name}"
@@ -194,7 +184,6 @@ def _rendered(source: str, **values: Any) -> str:
 
 
 def _figures(changes: dict[str, Any], diagnosis: Any = None) -> str:
-    """The figures of a run whose result has some changes; None removes a value."""
     result = {name: value for name, value in (RESULT | changes).items() if value is not None}
     values = figures(result, diagnosis, None) | {"examples": [], "files": {"words": None}, "link": str}
     return _rendered('{% include "figures.html" %}', **values)

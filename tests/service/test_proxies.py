@@ -59,19 +59,15 @@ def configured(kind: str, to: Path, http_port: int, port: int, server: int) -> l
 
 
 class Proxy:
-    """A proxy in front of a server."""
-
     def __init__(self, port: int, http_port: int, admin: str, certificate: Path) -> None:
         self.port, self.http_port, self.admin = port, http_port, admin
         self.trusted = ssl.create_default_context(cafile=str(certificate))
 
     def connected(self, source: str = "127.0.0.1") -> ssl.SSLSocket:
-        """A connection from an address of this machine."""
         plain = socket.create_connection(("127.0.0.1", self.port), 30, (source, 0))
         return self.trusted.wrap_socket(plain, server_hostname=NAME)
 
     def asked(self, method: str, path: str, body: Any = None, source: str = "127.0.0.1", **headers: str) -> Any:
-        """The response to a request, and its body."""
         with closing(http.client.HTTPSConnection(NAME, self.port, timeout=120)) as connection:
             connection.sock = self.connected(source)
             connection.request(method, path, body, {"Host": f"{NAME}:{self.port}", **headers})

@@ -38,7 +38,6 @@ def command(folder: Path) -> list[str]:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A server of a folder: its process and its port."""
     with subprocess.Popen(command(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         port = int(process.stdout.readline().rpartition(":")[2])
@@ -59,7 +58,6 @@ def asked(port: int, sent: bytes, patience: float = 20) -> bytes:
 
 
 def request(line: str, *headers: str) -> bytes:
-    """A request without its body."""
     return "\r\n".join([f"{line} HTTP/1.1", "Host: 127.0.0.1", *headers, "", ""]).encode()
 
 
