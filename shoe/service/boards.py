@@ -111,7 +111,6 @@ def _items(signature: str | None) -> Mapping[str, str]:
 
 
 def _differences(own: Mapping[str, str], shared: Mapping[str, str]) -> str:
-    """Return the differences between signatures as "NAME: found VALUE, expected VALUE; ..."; "" if there are none."""
     return "; ".join(
         f"{name}: found {own.get(name, 'nothing')}, expected {shared.get(name, 'nothing')}"
         for name in dict.fromkeys([*shared, *own])

@@ -41,7 +41,6 @@ def fill(folder: Folder, progress: Callable[[str], None]) -> None:
 
 
 def _is_ready(folder: Folder, id_: str) -> bool:
-    """Return whether a run is scored and ranked; raise ShoeError if the run failed or was cancelled."""
     run = runs.run(folder, id_)
     if run.state in ("failed", "cancelled"):
         raise ShoeError(f"{run.name}: {run.state}: {run.reason}")

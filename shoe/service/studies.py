@@ -162,5 +162,4 @@ def _raters(db: sqlite3.Connection, id_: str) -> list[str]:
 
 
 def _study_and_rater(identity: tokens.Identity) -> tuple[str, str]:
-    """Return (study ID, rater name) for a caller with a rater token."""
     return str(identity.team).removeprefix(_TEAM), identity.name

@@ -266,7 +266,6 @@ def quota_of(db: sqlite3.Connection, team: str, board: str | None, truth: str) -
 
 
 def _check_quota(db: sqlite3.Connection, team: str, board: str | None, truth: str) -> None:
-    """Raise QuotaError if a team has reached its limit of submissions in 24 hours, as in :func:`quota_of`."""
     quota = quota_of(db, team, board, truth)
     if quota.free_at is not None:
         at = f"{datetime.fromtimestamp(quota.free_at, UTC):%Y-%m-%d %H:%M} UTC"

@@ -26,13 +26,7 @@ def settings(token: str, home: Path) -> dict[str, str]:
 
 @contextmanager
 def head(folder: Path, *options: str, packages: str) -> Iterator[str]:
-    """A head with one core and the token; its address.
-
-    Args:
-        folder: that it works in.
-        options: of ``ray start``, besides.
-        packages: the ``PYTHONPATH`` of its workers.
-    """
+    """A head in a folder with one core and the token, whose workers have ``packages`` as PYTHONPATH; its address."""
     port, said = free_port(), folder / "said"
     words = [sys.executable, "-c", "from ray.scripts.scripts import main; main()", "start", "--head", "--block"]
     words += ["--port", str(port), "--num-cpus", "1", "--include-dashboard=false", "--disable-usage-stats", *options]

@@ -39,6 +39,26 @@ def serve(folder: Path, port: int = 0, *options: str, **how: Any) -> "subprocess
     return subprocess.Popen([sys.executable, *words], **how)
 
 
+_PROGRAM = """
+import resource, sys
+from shoe.core.errors import ShoeError
+from shoe.service.folder import Folder
+from shoe.service.server import serve
+from shoe.service.settings import Settings
+try:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    serve(Folder.open(sys.argv[1]), Settings(SETTINGS), progress=lambda line: print(line, flush=True))
+except ShoeError as error:
+    sys.exit(str(error))
+print("ended", flush=True)
+"""
+
+
+def server_command(folder: Path, settings: str) -> list[str]:
+    """The command of a server with few files and some settings, which says in the end that it ended."""
+    return [sys.executable, "-P", "-c", _PROGRAM.replace("SETTINGS", settings), str(folder)]
+
+
 def serve_with_log(folder: Path, port: int, *options: str) -> "subprocess.Popen[Any]":
     with (folder.parent / "server.log").open("ab") as out:
         return serve(folder, port, *options, stdout=out, stderr=out)
@@ -110,9 +130,9 @@ class Machines:
 
 
 @contextmanager
-def machines(number: int, first: Path | None = None) -> Iterator[Machines]:
-    """Machines that see the modules of this process, those of a folder first, and end with the context."""
-    path = os.pathsep.join(map(str, filter(None, [first, *sys.path])))
+def machines(number: int) -> Iterator[Machines]:
+    """Machines that see the modules of this process, and end with the context."""
+    path = os.pathsep.join(filter(None, sys.path))
     with mock.patch.dict(os.environ, {"PYTHONPATH": path, "RAY_USAGE_STATS_ENABLED": "0"}):
         made = Machines(number)
         try:

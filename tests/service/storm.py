@@ -47,19 +47,12 @@ _KILLED = re.compile("killed by signal|machine of the job was lost")
 _OUTLIVED = "processes that outlived what started them"
 
 
-@dataclass(frozen=True)
-class Unit:
-    path: Path
-    protocols: list[str]
-    options: list[str]
-
-
 @dataclass
 class Storm:
     folder: Path
     port: int
     random: random.Random
-    units: list[Unit] = field(default_factory=list)
+    units: list[tuple[Path, list[str], list[str]]] = field(default_factory=list)  # files, protocols, options
     accepted: dict[str, set[int]] = field(default_factory=dict)
     done: set[int] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
@@ -117,7 +110,7 @@ class Storm:
             source = self.random.choice(sorted(PREDICTIONS))
             path = self.folder.parent / f"{len(self.units)}{PREDICTIONS[source].suffix}"
             vary(PREDICTIONS[source], path, self.random.randrange(1 << 30))
-            self.units.append(Unit(path, *self.random.choice(_OPTIONS)))
+            self.units.append((path, *self.random.choice(_OPTIONS)))
             return len(self.units) - 1
 
     def submit(self) -> None:
@@ -125,10 +118,10 @@ class Storm:
         with Client(f"http://127.0.0.1:{self.port}") as client:
             while not self.over.is_set():
                 chosen = self.unit()
-                of, run = self.units[chosen], None
+                (path, protocols, options), run = self.units[chosen], None
                 while run is None:
                     try:
-                        run = client.submit(of.path, "demo", protocols=of.protocols, options=of.options)
+                        run = client.submit(path, "demo", protocols=protocols, options=options)
                     except ServiceError as error:
                         self.counts["calls begun again"] += 1
                         self.counts[f"  {str(error)[:70]}"] += 1
@@ -185,9 +178,9 @@ def wrong(storm: Storm) -> Counter[str]:
             say(f"{id_} {run.state}: {run.reason}")
             continue
         for number in numbers:
-            of, target = storm.units[number], storm.folder.parent / "result.json"
+            (path, protocols, options), target = storm.units[number], storm.folder.parent / "result.json"
             with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
-                score([of.path], TRUTH, protocol=of.protocols, option=of.options, json=str(target))
+                score([path], TRUTH, protocol=protocols, option=options, json=str(target))
             result = opened.files.path(run.outputs["result.json"].sha256).read_bytes()
             found["not as the command line has it"] += result != target.read_bytes()
     found["units with several runs"] = sum(len(ids) > 1 for ids in by_unit.values())

@@ -1,7 +1,6 @@
 """Jobs on a cluster: the same bytes as here, the same limits, and nothing lost by what is killed."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,13 +11,12 @@ from typing import Any
 
 import pytest
 
-import shoe
 from shoe.core.errors import ServiceError, ShoeError
 from shoe.core.io.files import data_folder
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.service import boards, runs, submissions
 from shoe.service.client import Client
-from shoe.service.cluster_jobs import Host
+from shoe.service.cluster_jobs import Host, RayExecutor
 from shoe.service.folder import Folder
 from shoe.service.process import Executor
 from shoe.service.truths import add_map, add_truth
@@ -57,8 +55,6 @@ def cluster() -> Iterator[Machines]:
 
 @pytest.fixture(scope="module")
 def executor(cluster: Machines) -> Iterator[Any]:
-    from shoe.service.cluster_jobs import RayExecutor
-
     made = RayExecutor(cluster.address)
     yield made
     made.stop()
@@ -145,8 +141,6 @@ def test_whatever_is_killed_costs_nothing_but_time(
 
 
 def test_machines_that_are_lost_while_they_have_nothing_to_do_are_no_deaths_of_the_next_job(folder: Folder) -> None:
-    from shoe.service.cluster_jobs import RayExecutor
-
     with machines(2) as several:
         executor = RayExecutor(several.address)
         try:
@@ -166,8 +160,6 @@ def test_machines_that_are_lost_while_they_have_nothing_to_do_are_no_deaths_of_t
 
 
 def test_jobs_wait_while_a_whole_cluster_is_lost(folder: Folder) -> None:
-    from shoe.service.cluster_jobs import RayExecutor
-
     before = below(os.getpid())
     own = RayExecutor("")  # which is started again when it is lost
     try:
@@ -262,18 +254,6 @@ def test_a_server_scores_there_what_comes_by_token_and_takes_all_that_it_started
 )
 def test_no_cluster_is_one_line_before_anything_is_served(tmp_path: Path, engine: str, found: str) -> None:
     cli.refused(cli.run("serve", tmp_path / "lab", "--port", "0", "--engine", engine), found)
-
-
-def test_a_cluster_with_another_version_is_refused_before_anything_is_served(tmp_path: Path, cluster: Machines) -> None:
-    del cluster  # Ray is there
-    package = Path(shoe.__file__).parent
-    shutil.copytree(package, tmp_path / "shoe", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("similarity_maps", "prompts"):
-        (tmp_path / name).symlink_to(package.parent / name)
-    (tmp_path / "shoe" / "version.py").write_text('"""Another one."""\n\n__version__ = "0.0.9"\n', "utf-8")
-    with machines(1, tmp_path) as others:
-        done = cli.run("serve", tmp_path / "lab", "--port", "0", "--engine", f"ray:{others.address}")
-    cli.refused(done, "--engine ray:", "found shoe 0.0.9", f"expected {__version__},")
 
 
 def test_a_machine_with_another_version_does_nothing() -> None:

@@ -206,8 +206,7 @@ def test_errors_without_a_gain_are_not_called_the_largest_loss() -> None:
 
 def test_commands_in_notes_are_code() -> None:
     note = _rendered("{{ parts.note(line) }}", line="tests      `--json` writes <all>")
-    expected = "<li><b>tests: </b><bdi><code>--json</code> writes &lt;all&gt;</bdi></li>"
-    assert note == expected
+    assert note == "<li><b>tests: </b><bdi><code>--json</code> writes &lt;all&gt;</bdi></li>"
 
 
 def test_runs_of_other_protocols_are_marked(client: Any, site: Any) -> None:

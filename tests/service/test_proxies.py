@@ -8,7 +8,6 @@ import shutil
 import socket
 import ssl
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -18,19 +17,11 @@ from typing import Any
 import pytest
 
 from tests.service.calling import made_folder
-from tests.service.processes import free_port, is_listening, waited
+from tests.service.processes import free_port, is_listening, server_command, waited
 
 pytestmark = pytest.mark.slow
 DEPLOY = Path(__file__).parents[2] / "deploy"
 NAME = "shoe.example.org"
-PROGRAM = """
-import sys
-from shoe.service.folder import Folder
-from shoe.service.server import serve
-from shoe.service.settings import Settings
-settings = Settings(port=int(sys.argv[2]), names=("shoe.example.org",), patience=3.0, free_below=0)
-serve(Folder.open(sys.argv[1]), settings, progress=lambda line: print(line, flush=True))
-"""
 
 
 def configured(kind: str, to: Path, http_port: int, port: int, server: int) -> list[str]:
@@ -84,7 +75,7 @@ def proxy(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Proxy]:
     http_port, port, behind = free_port(), free_port(), free_port()
     command = configured(request.param, tmp_path, http_port, port, behind)
     environment = os.environ | {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
-    words = [sys.executable, "-P", "-c", PROGRAM, str(folder.path), str(behind)]
+    words = server_command(folder.path, f"port={behind}, names=('{NAME}',), patience=3.0, free_below=0")
     with (
         subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server,
         (tmp_path / "proxy.log").open("w") as log,
