@@ -151,3 +151,8 @@ def hostile_pickle(path: Path) -> bytes:
 def one_value(folder: Folder, query: str, *values: object) -> Any:
     with folder.database.read() as db:
         return db.execute(query, values).fetchone()[0]
+
+
+def execute(folder: Folder, query: str, *values: object) -> None:
+    with folder.database.write() as db:
+        db.execute(query, values)

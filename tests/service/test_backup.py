@@ -17,7 +17,7 @@ from shoe.service import runs
 from shoe.service.backup import backup, clean, doctor, is_in_use, restore
 from shoe.service.database import VERSION
 from shoe.service.folder import Folder
-from tests.service.calling import queued, received, working
+from tests.service.calling import execute, queued, received, working
 from tests.service.client.serving import rows, worked_on
 from tests.service.processes import waited
 
@@ -125,8 +125,7 @@ def test_the_doctor_finds_what_is_lost_and_broken_and_says_what_helps(folder: Fo
         db.execute("PRAGMA user_version = 99")
     (found,) = doctor(folder.path)
     assert re.findall(r"database version|\d+", found.what) == ["database version", "99", str(VERSION)]
-    with folder.database.write() as db:
-        db.execute(f"PRAGMA user_version = {VERSION}")
+    execute(folder, f"PRAGMA user_version = {VERSION}")
     assert [each.what for each in doctor(folder.path)] == ["1 runs without predictions"]
     with pytest.raises(InputError, match=r"no file shoe\.sqlite"):
         doctor(tmp_path)
@@ -162,8 +161,7 @@ def mixture(folder: Folder, tmp_path: Path, database: str, files: str) -> Path:
     """A copy of a folder with 8 stored files or more: one database of several, and all, some or none of the files."""
     place, path = tmp_path / "mixed", folder.path / "shoe.sqlite"
     runs.delete(folder, do(folder, 1, 2)[0])
-    with folder.database.write() as db:
-        db.execute("UPDATE runs SET created = 0 WHERE deleted")  # a daily quota counts later ones
+    execute(folder, "UPDATE runs SET created = 0 WHERE deleted")  # a daily quota counts later ones
     runs.tidy(folder)
     assert len(rows(folder, "deleted_files")) == 1
     older = tmp_path / "older.sqlite"

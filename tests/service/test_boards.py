@@ -14,7 +14,7 @@ from shoe.service.folder import Folder
 from shoe.service.pages.views import run_page
 from shoe.service.tokens import Identity
 from shoe.service.types import Request
-from tests.service.calling import bearer, calling, made_folder, packed, queued, stored_files
+from tests.service.calling import bearer, calling, claimed, made_folder, packed, queued, stored_files
 
 MAP, STRICT = "semantic:map", "strict:hico-det:full"
 SIGNED = "shoe:1|data:x|boxes:{}|protocol:shoe"
@@ -79,11 +79,15 @@ def test_runs_of_other_signatures_are_left_out_and_told_what_differs(folder: Fol
         worked(folder, 0.5, signature)
     submitted(folder, "broken")
     worked(folder, 0, reason="it holds no predictions")
+    submitted(folder, "scored")
+    job = claimed(folder)
+    jobs.finish(folder, job, stored_files(folder, {"run.shoe": b"x"}), {MAP: 0.5}, new, after=submissions.follow_up)
     submitted(folder, "late")
     found = standing(folder, "main")
     assert {row.team for row in found.rows} == {"xywh", "new"}  # how a file is read is its own
     left_out = {of.team: of.why for of in found.left_out}
-    assert left_out == {"old": "shoe: found 0, expected 1", "broken": "failed", "late": "queued"}
+    waiting = {"scored": "ranking is in progress", "late": "queued"}
+    assert left_out == {"old": "shoe: found 0, expected 1", "broken": "failed", **waiting}
     assert found.signature == "shoe:1|data:x|protocol:shoe"
 
 

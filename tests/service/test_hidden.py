@@ -130,12 +130,10 @@ def test_a_hidden_ground_truth_is_scored_as_a_whole_a_few_times_a_day_and_never_
             return client.post("/v1/runs", json=again | more, headers=a)
 
         few: tuple[tuple[str, dict[str, Any]], ...] = (
-            ("subset", {"subset": "single-hoi"}),
-            ("subset", {"subset": "single-pair"}),
+            ("subset", {"subset": "single-hoi"}), ("subset", {"subset": "single-pair"}),
             ("images_in_predictions", {"images_in_predictions": True}),
-            ("options", {"options": ["strict.zero-tp=skip"]}),
-            ("options", {"protocols": ["diag"]}),
-        )
+            ("options", {"options": ["strict.zero-tp=skip"]}), ("options", {"protocols": ["diag"]}),
+        )  # fmt: skip
         for field, more in few:
             refused = post(**more)
             assert (refused.status_code, refused.json()["field"]) == (403, field)

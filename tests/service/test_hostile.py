@@ -21,7 +21,18 @@ from shoe.service.settings import Rate
 from shoe.service.tokens import tokens
 from shoe.service.types import Request
 from tests.examples import examples
-from tests.service.calling import PUBLIC, bearer, calling, done_by_hand, made_folder, outside, sent, statuses, submitted
+from tests.service.calling import (
+    PUBLIC,
+    bearer,
+    calling,
+    done_by_hand,
+    execute,
+    made_folder,
+    outside,
+    sent,
+    statuses,
+    submitted,
+)
 
 MIB = 1 << 20
 
@@ -137,32 +148,19 @@ def test_a_disk_that_fills_up_refuses_and_is_used_again(
         filling.setattr(Receiver, "write", refuses)
         assert client.put("/v1/predictions", content=b"[1]").status_code == 507
     run = f"/v1/runs/{submitted(client)['id']}"
-    with folder.database.write() as db:
-        db.execute("PRAGMA max_page_count = 1")  # as many as there are
+    execute(folder, "PRAGMA max_page_count = 1")  # as many as there are
     answers = [client.put(f"/v1/predictions?name={'x' * 190}", content=b"%d" % n) for n in range(200)]
     assert set(statuses(answers)) == {200, 507}
     assert client.get(run).status_code == 200
-    with folder.database.write() as db:
-        db.execute("PRAGMA max_page_count = 1000000")
+    execute(folder, "PRAGMA max_page_count = 1000000")
     assert sent(client, data=b"again")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b'{"prediction": NaN}',
-        b"[" * 100_000,
-        b'{"a":' * 100_000,
-        b'{"prediction": 1e999}',
-        b'{"prediction": ' + b"9" * 100_000 + b"}",
-        b"\xff\xfe",
-        b'"\\ud800"',
-        b"",
-        b"null",
-        pickle.dumps({"prediction": "x"}),
-        b'{"prediction": "' + b"0" * 64 + b'", "truth": "small", "weights": [' + b"0," * 400_000 + b"0]}",
-    ],
-)
+@pytest.mark.parametrize("body", [
+    b'{"prediction": NaN}', b"[" * 100_000, b'{"a":' * 100_000, b'{"prediction": 1e999}', b"\xff\xfe", b"",
+    b'"\\ud800"', b'{"prediction": ' + b"9" * 100_000 + b"}", b"null", pickle.dumps({"prediction": "x"}),
+    b'{"prediction": "' + b"0" * 64 + b'", "truth": "small", "weights": [' + b"0," * 400_000 + b"0]}",
+])  # fmt: skip
 def test_no_body_is_more_than_a_mistake(lasting: Any, body: bytes) -> None:
     answer = lasting.post("/v1/runs", content=body)
     assert answer.status_code == 422

@@ -17,7 +17,7 @@ from shoe.service.runs import tidy
 from shoe.service.truths import add_truth, similarity
 from shoe.service.types import Request, Run
 from tests.cli.run import run
-from tests.service.calling import claimed, one_value, queued
+from tests.service.calling import claimed, execute, one_value, queued
 from tests.service.client.serving import rows
 
 
@@ -118,8 +118,7 @@ def test_what_is_deleted_is_gone_unless_somebody_else_has_it(folder: Folder) -> 
     runs.delete(folder, b.id)
     tidy(folder)
     assert len(rows(folder, "runs")) == 2  # for a daily quota
-    with folder.database.write() as db:
-        db.execute("UPDATE runs SET created = created - 86401")
+    execute(folder, "UPDATE runs SET created = created - 86401")
     tidy(folder)
     assert [rows(folder, table) for table in ("jobs", "runs", "predictions")] == [[], [], []]
 
