@@ -11,11 +11,11 @@ collect_ignore_glob = [] if find_spec("fastapi") else ["*"]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Any]:
-    """A service's folder with one ground truth, "small", which is shown."""
+def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A service's folder with one ground truth, "small", which is shown unless SHOWN of the test's module is False."""
     from tests.service.calling import made_folder
 
-    made = made_folder(tmp_path)
+    made = made_folder(tmp_path, shown=getattr(request.module, "SHOWN", True))
     yield made
     made.close()
 

@@ -1,6 +1,5 @@
 """Leaderboards: who stands in one, where, and who does not, and why."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,11 @@ from shoe.service.folder import Folder
 from shoe.service.pages.views import run_page
 from shoe.service.tokens import Identity
 from shoe.service.types import Request
-from tests.service.calling import bearer, calling, claimed, made_folder, packed, queued, stored_files
+from tests.service.calling import bearer, calling, claimed, packed, queued, stored_files
 
+SHOWN = False
 MAP, STRICT = "semantic:map", "strict:hico-det:full"
 SIGNED = "shoe:1|data:x|boxes:{}|protocol:shoe"
-
-
-@pytest.fixture(name="folder")
-def _folder(tmp_path: Path) -> Folder:
-    return made_folder(tmp_path, shown=False)
 
 
 def submitted(folder: Folder, team: str, name: str = "mine.json", board: str = "main", **more: Any) -> str:

@@ -23,16 +23,12 @@ from shoe.service.runs import tidy
 from shoe.service.submissions import DAILY, _follow_done, _scoring
 from shoe.service.truths import add_truth, truth
 from shoe.service.types import Request
-from tests.service.calling import bearer, done_by_hand, made_folder, outside, packed, queued, received, sent, submitted
+from tests.service.calling import bearer, done_by_hand, outside, packed, queued, received, sent, submitted
 from tests.service.client.serving import TRUTH, rows
 
+SHOWN = False
 CLASS, OTHER, GUESSES = 245, 244, 20
 DOCUMENT = json.loads(TRUTH.read_text("utf-8"))
-
-
-@pytest.fixture(name="folder")
-def _folder(tmp_path: Path) -> Folder:
-    return made_folder(tmp_path, shown=False)
 
 
 def labelled(path: Path, right: set[int]) -> Path:

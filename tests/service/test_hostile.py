@@ -27,19 +27,14 @@ from tests.service.calling import (
     calling,
     done_by_hand,
     execute,
-    made_folder,
     outside,
     sent,
     statuses,
     submitted,
 )
 
+SHOWN = False
 MIB = 1 << 20
-
-
-@pytest.fixture(name="folder")
-def _folder(tmp_path: Path) -> Any:
-    return made_folder(tmp_path, shown=False)
 
 
 # Names and paths
@@ -263,6 +258,8 @@ def test_scopes_and_teams_are_kept_apart(folder: Any) -> None:
         assert statuses(client.get(place, headers=who) for who in (a, reader, admin, b, {})) == [200] * 3 + [404, 401]
         assert statuses(client.delete(place, headers=who) for who in (b, reader, {})) == [404, 403, 401]
         assert client.get("/v1/runs", headers=b).json()["runs"] == []
+        upload = client.post("/v1/uploads", json={"size": 5}, headers=a).json()["id"]
+        assert statuses(client.get(f"/v1/uploads/{upload}", headers=who) for who in (a, b)) == [200, 404]
         body = {"prediction": run["prediction"], "truth": "small"}
         assert client.post("/v1/runs", json=body, headers=b).status_code == 404  # who has only the hash has nothing
         assert client.get("/v1/tokens", headers=a).status_code == 403
