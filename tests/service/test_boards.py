@@ -15,7 +15,7 @@ from shoe.service.tokens import Identity
 from shoe.service.types import Request
 from tests.service.calling import bearer, calling, claimed, packed, queued, stored_files
 
-SHOWN = False
+TRUTH_IS_SHOWN = False
 MAP, STRICT = "semantic:map", "strict:hico-det:full"
 SIGNED = "shoe:1|data:x|boxes:{}|protocol:shoe"
 

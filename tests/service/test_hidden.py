@@ -26,7 +26,7 @@ from shoe.service.types import Request
 from tests.service.calling import bearer, done_by_hand, outside, packed, queued, received, sent, submitted
 from tests.service.client.serving import TRUTH, rows
 
-SHOWN = False
+TRUTH_IS_SHOWN = False
 CLASS, OTHER, GUESSES = 245, 244, 20
 DOCUMENT = json.loads(TRUTH.read_text("utf-8"))
 

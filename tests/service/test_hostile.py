@@ -33,7 +33,7 @@ from tests.service.calling import (
     submitted,
 )
 
-SHOWN = False
+TRUTH_IS_SHOWN = False
 MIB = 1 << 20
 
 
