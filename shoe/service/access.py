@@ -33,8 +33,7 @@ _FILTER = """(:after IS NULL OR runs.number < (SELECT number FROM runs WHERE id 
 def visible_run(folder: Folder, identity: Identity, id_: str) -> Run:
     """Return a run if the caller may see it, without results that are hidden from the caller.
 
-    Raise NotFoundError, with the same message, if the run does not exist or the caller may not see the run; Refused
-    (401) instead, if the caller is anonymous.
+    Raise NotFoundError if there is no such run, or the caller may not see it; Refused (401) for an anonymous caller.
     """
     found = runs.runs(folder, f"{_VISIBLE} AND runs.id = :id", _values(identity) | {"id": id_}, limit=1)
     if not found:

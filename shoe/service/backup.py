@@ -98,8 +98,7 @@ def restore(copy: Path, folder: Path) -> tuple[int, int]:
 def doctor(folder: Path) -> list[Finding]:
     """Check a data folder, which a server may use meanwhile, and return all problems and remarks, if any.
 
-    If the database has a problem, only the problems of the database are returned. Raise InputError if `folder` is not a
-    data folder.
+    If the database has a problem, only such problems are returned. Raise InputError if `folder` is no data folder.
     """
     _check_is_folder(folder)
     with closing(_connect(folder)) as db:
@@ -246,8 +245,7 @@ def export(folder: Folder, path: str | Path) -> int:
     """Write all public pages and files as a static site with relative links, and return the number of pages.
 
     Runs that are not done, hidden results, and files that reveal labels of a hidden ground truth are left out.
-    An earlier exported site in the folder `path` is replaced after the new site has been written completely. Raise
-    InputError if the folder `path` contains other files than an exported site, or cannot be written.
+    An earlier exported site in `path` is replaced at the end. Raise InputError if `path` has other files than a site.
     """
     target = Path(path)
     if target.exists() and not (target.is_dir() and ((target / _MARK).exists() or not any(target.iterdir()))):
@@ -299,7 +297,7 @@ def _pages(folder: Folder, public: list[Run]) -> Iterator[tuple[str, View]]:
     yield "/boards", View("boards.html", {"boards": views.open_boards(folder, _ANYBODY)})
     for board in boards.boards(folder):
         if not board.hidden:
-            yield f"/boards/{board.name}", views.board_page(folder, _ANYBODY, board.name)
+            yield f"/boards/{board.name}", views.board_page(folder, _ANYBODY, board)
     yield "/maps", views.map_list(folder)
     for name, place in playground.places(folder).items():
         yield f"/maps/{name}", View("map.html", views.map_values(name, place))
@@ -307,7 +305,7 @@ def _pages(folder: Folder, public: list[Run]) -> Iterator[tuple[str, View]]:
 
 
 def _files(folder: Folder, run: Run) -> Iterator[tuple[str, Path]]:
-    shown = any(truth.shown for truth in truths(folder) if truth.name == run.truth)
+    shown = any(truth.shown for truth in truths(folder, run.truth))
     for name, output in run.outputs.items():
         if shown or name in AGGREGATES:
             with suppress(NotFoundError):  # deleted since the run was read

@@ -70,21 +70,21 @@ def boards(folder: Folder) -> list[Board]:
 
 def board(folder: Folder, name: str) -> Board:
     """Return a leaderboard by its name, or raise NotFoundError."""
-    found = next((each for each in boards(folder) if each.name == name), None)
-    if found is None:
+    with folder.database.read() as db:
+        row = db.execute("SELECT * FROM boards WHERE name = ?", (name,)).fetchone()
+    if row is None:
         raise NotFoundError(f"no leaderboard {quote(name)}")
-    return found
+    return read_row(row, Board)
 
 
-def standing(folder: Folder, name: str) -> Standing:
-    """Return a leaderboard with its table, even if it is hidden; raise NotFoundError if the leaderboard is unknown.
+def standing(folder: Folder, own: Board) -> Standing:
+    """Return a leaderboard with its table, even if it is hidden.
 
     The ranked runs have the same signature (scoring settings and versions) as the latest ranked run; only fields about
     how predictions were read may differ. Other runs are in `left_out` with the reason, such as an older version of
     shoe. Neither list contains cancelled or deleted runs.
     """
-    own = board(folder, name)
-    found = runs.runs(folder, "runs.board = :board AND runs.cancelled = 0", {"board": name})[::-1]
+    found = runs.runs(folder, "runs.board = :board AND runs.cancelled = 0", {"board": own.name})[::-1]
     ready = [run for run in found if own.figure in run.figures and _DRAWS in run.outputs]
     shared = _items(ready[-1].signature) if ready else {}
     ranked, left_out = [], []
@@ -95,8 +95,8 @@ def standing(folder: Folder, name: str) -> Standing:
             why = "ranking is in progress"
         elif own.figure not in run.figures:
             why = f"the run has no metric {own.figure}"
-        else:
-            why = _differences(_items(run.signature), shared)
+        else:  # comparing them as a whole first takes a tenth of the time
+            why = "" if _items(run.signature) == shared else _differences(_items(run.signature), shared)
         if why:
             left_out.append(LeftOut(run=run.id, team=run.team, name=run.name, why=why))
         else:

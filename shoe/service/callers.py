@@ -163,8 +163,7 @@ def needs(scope: Scope | None, *, often: bool = False) -> Callable[[Request], Aw
     """Return a FastAPI dependency that checks permission and rate limit of a request, and returns its caller.
 
     The dependency raises Refused: 401 or 403 without the permission `scope` (None if the route itself checks
-    permissions), 429 after too many requests. Requests that come `often`, such as parts of uploads, have the rate limit
-    of read requests, which is higher than the limit of write requests.
+    permissions), 429 after too many requests. With `often`, as for parts of uploads, the higher limit of reads holds.
     """
 
     async def allowed(request: Request) -> Identity:

@@ -59,8 +59,7 @@ _SOURCE = "request"
 def body(kind: type[T]) -> Any:
     """Return a FastAPI dependency that parses the JSON body of a request as the struct type `kind`.
 
-    The dependency raises Refused (422); the message names the unknown fields, or the wrong field with the found and the
-    expected value.
+    The dependency raises Refused (422), whose message names the unknown fields, or the wrong field and its value.
     """
 
     async def read(request: Request) -> T:

@@ -52,8 +52,7 @@ _say = logging.getLogger(__name__)
 class Guard:
     """Middleware that refuses wrong Host headers and write requests from other sites, and adds security headers.
 
-    Internal errors are handled here, too, so that error responses also get the headers. The log contains the error; the
-    client gets no details.
+    Internal errors are logged here, so that their responses also get the headers; the client gets no details.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:

@@ -105,10 +105,13 @@ def add_truth(
     return made
 
 
-def truths(folder: Folder) -> list[Truth]:
-    """Return all ground truths, sorted by name."""
+def truths(folder: Folder, name: str | None = None) -> list[Truth]:
+    """Return all ground truths, sorted by name, or only the ground truth `name`, if there is one."""
+    query = (
+        "SELECT *, json_extract(options, '$.split') AS split FROM truths WHERE name = coalesce(?, name) ORDER BY name"
+    )
     with folder.database.read() as db:
-        rows = db.execute("SELECT *, json_extract(options, '$.split') AS split FROM truths ORDER BY name")
+        rows = db.execute(query, (name,))
         return [read_row(row, Truth, reading=msgspec.json.decode(row["options"], type=TruthOptions)) for row in rows]
 
 
@@ -156,8 +159,7 @@ def maps(folder: Folder) -> list[Map]:
 def similarity(folder: Folder, name: str, dataset: str = DEFAULT) -> dict[str, str]:
     """Return the description of a similarity for a job: "name", and for a registered map "folder" and hash ("digest").
 
-    The name "dataset" stands for the default similarity of the dataset. Raise OptionError for an unknown name; a path
-    is not accepted.
+    The name "dataset" stands for the default similarity of the dataset. Raise OptionError for other names and paths.
     """
     registered = {each.name: each for each in maps(folder)}
     if name == "dataset":

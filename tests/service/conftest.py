@@ -12,7 +12,7 @@ collect_ignore_glob = [] if find_spec("fastapi") else ["*"]
 
 @pytest.fixture
 def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A service's folder with one ground truth, "small", which is shown unless TRUTH_IS_SHOWN of the module is False."""
+    """A service's folder with one ground truth, "small", shown unless TRUTH_IS_SHOWN of the module is False."""
     from tests.service.calling import made_folder
 
     made = made_folder(tmp_path, shown=getattr(request.module, "TRUTH_IS_SHOWN", True))

@@ -6,18 +6,22 @@ import numpy as np
 import pytest
 
 from shoe.core.errors import OptionError
-from shoe.service import jobs, runs, submissions
-from shoe.service.boards import add_board, show_board, standing
+from shoe.service import boards, jobs, runs, submissions
+from shoe.service.boards import add_board, show_board
 from shoe.service.errors import ConflictError, QuotaError
 from shoe.service.folder import Folder
 from shoe.service.pages.views import run_page
 from shoe.service.tokens import Identity
-from shoe.service.types import Request
+from shoe.service.types import Request, Standing
 from tests.service.calling import bearer, calling, claimed, packed, queued, stored_files
 
 TRUTH_IS_SHOWN = False
 MAP, STRICT = "semantic:map", "strict:hico-det:full"
 SIGNED = "shoe:1|data:x|boxes:{}|protocol:shoe"
+
+
+def standing(folder: Folder, name: str) -> Standing:
+    return boards.standing(folder, boards.board(folder, name))
 
 
 def submitted(folder: Folder, team: str, name: str = "mine.json", board: str = "main", **more: Any) -> str:

@@ -111,9 +111,11 @@ async def list_boards(identity: Anybody, app: App) -> Response:
 @router.get("/v1/boards/{name}", tags=["boards"], **contract(types.Standing, open_to="all"))
 async def get_board(name: Name, identity: Anybody, app: App) -> Response:
     """Return a leaderboard with its table; a hidden one needs the permission "read", and has rows only for "admin"."""
-    found = boards.standing(app.folder, name)
-    if found.board.hidden and not identity.allows("admin"):
+    board = boards.board(app.folder, name)
+    if board.hidden and not identity.allows("admin"):
         require_scope(identity, "read")
+    found = boards.standing(app.folder, board)
+    if board.hidden and not identity.allows("admin"):
         found = replace(found, rows=[], left_out=[])
     return json_response(found)
 

@@ -212,9 +212,10 @@ async def board_page(
 ) -> Response:
     """Show a leaderboard, with `best` only the best run of each team; a hidden one needs the permission "read"."""
     with app.folder.database.read():
-        if boards.board(app.folder, name).hidden:
+        board = boards.board(app.folder, name)
+        if board.hidden:
             require_scope(identity, "read")
-        view = views.board_page(app.folder, identity, name, best=best)
+        view = views.board_page(app.folder, identity, board, best=best)
     return await cached(request, view)
 
 

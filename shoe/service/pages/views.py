@@ -28,7 +28,7 @@ from shoe.service.runs import command_of
 from shoe.service.submissions import quota_of
 from shoe.service.tokens import ADMIN, Identity
 from shoe.service.truths import Truth, loaded, truths
-from shoe.service.types import Run, Standing, State
+from shoe.service.types import Board, Run, Standing, State
 from shoe.similarity import SimilarityMap
 
 
@@ -173,7 +173,7 @@ def run_page(folder: Folder, identity: Identity, run: Run, *, images: bool = Fal
         "command": command_of(folder, run.id),
         "log": [line.line for line in lines if line.line != f"failed: {run.reason}"],
         "hidden": access.is_hidden(folder, identity, run),
-        "board": next((each for each in boards.boards(folder) if each.name == run.board), None),
+        "board": boards.board(folder, run.board) if run.board else None,
     }
 
     def derive() -> dict[str, Any]:
@@ -202,17 +202,17 @@ def classes_page(folder: Folder, run: Run) -> View | None:
     return View("classes.html", {"run": run, "headings": names, "rows": shown})
 
 
-def board_page(folder: Folder, identity: Identity, name: str, *, best: bool = False) -> View:
+def board_page(folder: Folder, identity: Identity, board: Board, *, best: bool = False) -> View:
     """Return the page of a leaderboard; its value "hidden" is True if the caller must not see the results.
 
     With `best`, the table has only the best run of each team, and the runs of administrators (baselines).
     """
-    found = boards.standing(folder, name)
-    truth, hidden = _truth(folder, found.board.truth), found.board.hidden and not identity.allows("admin")
+    found, hidden = boards.standing(folder, board), board.hidden and not identity.allows("admin")
+    truth, linked = _truth(folder, board.truth), access.visible_ids(folder, identity, board.name)
     with folder.database.read() as db:
-        quota = quota_of(db, identity.team or "", name, found.board.truth)
-    values = {"quota": quota, "best": best, "board": found.board, "hidden": hidden, "standing": found, "truth": truth}
-    values["linked"] = access.visible_ids(folder, identity, name)
+        quota = quota_of(db, identity.team or "", board.name, board.truth)
+    values = {"quota": quota, "best": best, "board": board, "hidden": hidden, "truth": truth}
+    values |= {"standing": found, "linked": linked}
     return View("board.html", values, lambda: _board_values(found, truth, hidden=hidden, best=best))
 
 
@@ -251,7 +251,7 @@ def map_list(folder: Folder) -> View:
 
 
 def _truth(folder: Folder, name: str) -> Truth | None:
-    return next((each for each in truths(folder) if each.name == name), None)
+    return next(iter(truths(folder, name)), None)
 
 
 COLOURS = ("m0", "m2")
