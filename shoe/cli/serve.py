@@ -285,8 +285,8 @@ def backup(folder: FolderPath, target: Annotated[Path, Argument(help="New folder
     with service_context():
         from shoe.service.backup import backup as copy
 
-        made = copy(folder, target)
-        print(f"{target}: {made.files:,} files, {made.size / 1e6:,.1f} MB, and the database")
+        files, size = copy(folder, target)
+        print(f"{target}: {files:,} files, {size / 1e6:,.1f} MB, and the database")
 
 
 def restore(
@@ -300,9 +300,9 @@ def restore(
     with service_context():
         from shoe.service.backup import restore as put_back
 
-        made = put_back(copy, folder)
-        size = f"{made.files:,} files, {made.size / 1e6:,.1f} MB"
-        print(f"{folder}: {size}, and the database; start the service with `shoe serve {folder}`")
+        files, size = put_back(copy, folder)
+        copied = f"{files:,} files, {size / 1e6:,.1f} MB"
+        print(f"{folder}: {copied}, and the database; start the service with `shoe serve {folder}`")
 
 
 def export(

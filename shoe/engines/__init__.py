@@ -13,9 +13,7 @@ _MOST = 1024
 def engine_of(text: str) -> Engine:
     """Return the engine for a value of ``--engine``, such as "processes:4", without starting or checking the engine.
 
-    "processes" without a number uses all cores that this process may use.
-
-    Raises OptionError for an unknown engine, or a number of processes that is not 1 to 1024.
+    "processes" without a number uses all available cores. Raise OptionError for other text, or over 1024 processes.
     """
     name, colon, argument = text.partition(":")
     if name == "serial" and not colon:

@@ -37,13 +37,9 @@ class Engine:
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
         """Yield (key, ``work(shared, key)``) once per key, in any order; this base class keeps the order of ``keys``.
 
-        An exception in ``work`` is raised here and ends the iteration. If a worker dies, its keys are processed again.
-
-        Args:
-            keys: distinct, picklable keys.
-            shared: first argument of all calls, sent to each worker once; ``work`` must not modify it.
-
-        Raises ShoeError if workers die repeatedly, or there are no workers.
+        Keys are distinct and picklable. ``shared`` is sent to each worker once, and ``work`` must not modify it. An
+        exception in ``work`` is raised here and ends the iteration. If a worker dies, its keys are processed again;
+        ShoeError is raised if workers die repeatedly, or there are no workers.
         """
         for key in keys:
             yield key, work(shared, key)
@@ -101,8 +97,7 @@ def content_digest(content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
-_ALIGNMENT = 64
-"""Arrays start at multiples of this number of bytes in the file of a job."""
+_ALIGNMENT = 64  # arrays start at multiples of this number of bytes in the file of a job
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +115,7 @@ class Job(Generic[S, K, R]):
 
 
 def write_job(job: Job[Any, Any, Any]) -> IO[bytes]:
-    """Return an unnamed temporary file with a job; workers can map the arrays of the job into shared memory.
-
-    Raises InputError if the file cannot be written, for example because the disk is full.
-    """
+    """Return an unnamed file with a job, whose arrays workers can map into memory; InputError if the disk is full."""
     arrays: list[pickle.PickleBuffer] = []
     pickled = pickle.dumps(job, 5, buffer_callback=arrays.append)
     spans: list[tuple[int, int]] = []

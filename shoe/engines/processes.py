@@ -15,8 +15,7 @@ from typing import IO, Any
 
 from shoe.engines.base import DEATHS, Engine, Job, K, R, S, Work, read_job, repeated_deaths, write_job
 
-_TASKS = 64
-"""Number of keys per process; then a new process replaces it, to free memory that libraries do not release."""
+_TASKS = 64  # number of keys per process; then a new process replaces it, to free memory that libraries do not release
 _SPAWN = get_context("spawn")
 
 

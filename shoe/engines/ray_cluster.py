@@ -48,7 +48,7 @@ class Connection:
     def check(self) -> None:
         """Raise ShoeError if a server of the cluster has accepted no connection for over ``lost_after`` seconds."""
         if (missing := self._missing) and monotonic() > self._since + self._lost_after:
-            raise _lost(f"{missing} does not answer any more")
+            raise _lost(missing)
 
     def missing(self) -> str:
         """Return which server of the cluster accepts no connection ("its head at ..."); "" if all servers accept."""
@@ -95,11 +95,9 @@ def connect(address: str = "") -> Iterator[Connection]:
     """Connect to a Ray cluster, or start a cluster on all cores of this machine and stop it at the end of the context.
 
     ``address`` is as for ``ray.init``; if empty, the value of ``RAY_ADDRESS``, or else a new cluster. A cluster that is
-    started here listens only on the loopback address, and requires a token. Ray's existing connection is reused.
-
-    Raises:
-        MissingExtraError: if Ray is not installed.
-        ShoeError: if there is no cluster at the address, or the cluster has another version of shoe.
+    started here listens only on the loopback address, and requires a token. Ray's existing connection is reused. Raise
+    MissingExtraError if Ray is not installed, and ShoeError if there is no cluster at the address, or the cluster has
+    another version of shoe.
     """
     address = address or os.environ.get("RAY_ADDRESS", "")
     is_own, is_client = address in ("", "local"), address.startswith("ray://")
@@ -138,7 +136,7 @@ def connect(address: str = "") -> Iterator[Connection]:
             yield connection
     except Exception:  # Ray Client raises errors of many kinds, including plain Exception
         if is_client and not ray.util.client.ray.is_connected():
-            raise _lost(f"{address} does not answer any more") from None
+            raise _lost(address) from None
         raise
     finally:
         with _without_interrupts():
@@ -281,11 +279,10 @@ def _no_cluster(address: str, why: str) -> ShoeError:
     return OptionError(f"--engine ray: {where}: {printable(' '.join(why.split()), 300)}")
 
 
-def _lost(why: str) -> ShoeError:
+def _lost(what: str) -> ShoeError:
+    why = f"{printable(what, 300)} does not answer any more"
     advice = "saved results are kept; run the same command to resume"
-    return ShoeError(
-        f"--engine ray: connection to the cluster lost ({printable(' '.join(why.split()), 300)}): {advice}"
-    )
+    return ShoeError(f"--engine ray: connection to the cluster lost ({why}): {advice}")
 
 
 def _version() -> str:
@@ -353,16 +350,12 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-_AHEAD = 4
-"""Number of submitted keys per core of the cluster."""
+_AHEAD = 4  # number of submitted keys per core of the cluster
 _POLL = 0.5
 
 
 class Ray(Engine):
-    """Engine that runs one Ray task per key, each on one core; the shared data is put into Ray's object store once.
-
-    ``address`` is as for ``ray.init``; if empty, the value of ``RAY_ADDRESS``, or else a new cluster on this machine.
-    """
+    """Engine that runs one Ray task per key, each on one core; ``address`` is as for :func:`connect`."""
 
     name = "ray"
 
@@ -378,9 +371,8 @@ class Ray(Engine):
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
         """Connect to the cluster, then yield (key, ``work(shared, key)``) in order of completion.
 
-        Raises:
-            MissingExtraError: if Ray is not installed.
-            ShoeError: if no cluster is at the address, the cluster is lost, or the task of a key dies three times.
+        Raise MissingExtraError if Ray is not installed, and ShoeError if no cluster is at the address, the cluster is
+        lost, or the task of a key dies three times.
         """
         with connect(self.address) as connection:
             ray = connection.ray
@@ -421,16 +413,11 @@ def _run(reference: list[Any], key: Hashable) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Ray cluster on which long-lived workers (Ray actors) are started.
-
-    Attributes:
-        gpus: number of GPUs reserved for each worker with a local model; may be a fraction.
-        models: number of models that use the cluster at the same time, and among which the workers are divided.
-    """
+    """Ray cluster on which long-lived workers (Ray actors) are started."""
 
     connection: Connection
-    gpus: float = 0.0
-    models: int = 1
+    gpus: float = 0.0  # number of GPUs reserved for each worker with a local model; may be a fraction
+    models: int = 1  # number of models that use the cluster at the same time and share the workers
 
     def workers(self, most: int, *, is_local: bool = False) -> int:
         """Return the number of workers for one model: number of cores / number of models, at least 1, at most ``most``.

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 import msgspec
-from fastapi import Depends, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
@@ -29,23 +29,13 @@ from shoe.service.pages import routes
 from shoe.service.pages.rendering import NO_PAGE, compile_templates, problem
 from shoe.service.process import Executor
 from shoe.service.settings import Settings
-from shoe.service.tokens import Identity, note_use
 from shoe.version import __version__
 
-_ROUTERS = (
-    service.about_router,
-    predictions.router,
-    runs.router,
-    runs.results_router,
-    service.catalog_router,
-    service.boards_router,
-    service.words_router,
-    service.studies_router,
-    service.admin_router,
-    routes.router,
-)
-_BUSY = 10.0
-"""Seconds to wait after a BusyError."""
+_ROUTERS = (runs.router, service.router, predictions.router, routes.router)
+_all = APIRouter()  # shared by all applications of this process, because preparing the routes takes 60 ms
+for _router in _ROUTERS:
+    _all.include_router(_router, dependencies=[Depends(known_parameters)])
+_BUSY = 10.0  # seconds to wait after a BusyError
 _TIDY_EVERY = 30.0
 _PIECES = (("PATCH", "/v1/uploads/{id}"), ("POST", "/v1/study/answers"))
 """Frequent requests that are not in the audit log: parts of uploads, and raters' answers, which contain times."""
@@ -64,12 +54,11 @@ def make_app(folder: Folder, settings: Settings | None = None, executor: Executo
         tidying = asyncio.create_task(_tidy(shared))
         yield
         tidying.cancel()
-        note_use(folder, shared.used)
+        tokens.note_use(folder, shared.used)
 
     app = FastAPI(title="shoe serve", version=__version__, openapi_url=None, lifespan=lifespan, redirect_slashes=False)
     app.state.shared = shared
-    for router in _ROUTERS:
-        app.include_router(router, dependencies=[Depends(known_parameters)])
+    app.router.routes.extend(_all.routes)
     app.add_api_route("/openapi.json", _schema, include_in_schema=False)
     app.add_exception_handler(Refused, _wrong)
     app.add_exception_handler(ShoeError, _wrong)
@@ -86,10 +75,7 @@ def make_app(folder: Folder, settings: Settings | None = None, executor: Executo
 
 
 class Auditing:
-    """Middleware that records successful requests in the audit log: caller, network address, action and object.
-
-    Read requests, parts of uploads, raters' answers and requests without an identified caller are not recorded.
-    """
+    """Middleware that records successful requests that change something in the audit log, with caller and address."""
 
     def __init__(self, app: ASGIApp, folder: Folder) -> None:
         self._app, self._folder = app, folder
@@ -119,7 +105,7 @@ class Auditing:
         await self._app(scope, receive, noted)
 
     async def _note(self, scope: Scope, names: list[str]) -> None:
-        identity: Identity | None = scope.get("state", {}).get("identity")
+        identity: tokens.Identity | None = scope.get("state", {}).get("identity")
         route = scope.get("route")
         path = getattr(route, "path", scope["path"])
         if identity is None or (scope["method"], path) in _PIECES:
@@ -128,7 +114,7 @@ class Auditing:
         address = scope["client"][0] if scope.get("client") else None
         changed = " ".join(dict.fromkeys([*map(str, scope.get("path_params", {}).values()), *names])) or None
         action = f"{scope['method']} {path}"
-        await run_in_threadpool(tokens.record, self._folder, actor, action, changed, None, address)
+        await run_in_threadpool(tokens.record, self._folder, actor, action, changed, address)
 
 
 class _Named(msgspec.Struct):
@@ -156,7 +142,7 @@ async def _tidy(shared: AppState) -> None:
         await asyncio.sleep(_TIDY_EVERY)
         used, shared.used = shared.used, {}
         try:
-            await run_in_threadpool(note_use, shared.folder, used)
+            await run_in_threadpool(tokens.note_use, shared.folder, used)
             await run_in_threadpool(shared.uploads.end_old)
         except Exception:
             _say.exception("tidying")

@@ -19,15 +19,16 @@ from tempfile import mkdtemp
 from typing import Any
 
 from shoe.core.errors import InputError, pluralize
-from shoe.service import boards, runs
-from shoe.service.access import AGGREGATES, all_without_hidden
+from shoe.service import boards
+from shoe.service.access import AGGREGATES, visible_runs
 from shoe.service.database import VERSION, is_empty, is_foreign
 from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder, Store, has_files, refuse_empty_database
 from shoe.service.pages import playground, views
-from shoe.service.pages.rendering import STATIC, file_of, render, site_link
-from shoe.service.pages.views import View, Viewer
+from shoe.service.pages.rendering import STATIC, file_of, render, site_link, who_is
+from shoe.service.pages.views import View
 from shoe.service.runs import referenced
+from shoe.service.tokens import Identity
 from shoe.service.truths import truths
 from shoe.service.types import Run
 
@@ -36,35 +37,19 @@ _PRIVATE = 0o700
 
 
 @dataclass(frozen=True, slots=True)
-class BackupSize:
-    """Number of stored files in a backup, and their total size in bytes, without database and similarity maps."""
-
-    files: int
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem or a remark that ``shoe serve doctor`` reports.
-
-    Attributes:
-        what: description of the problem.
-        advice: how to solve the problem.
-        harmful: True for a problem, False for a remark.
-    """
+    """A problem, or a remark if not `harmful`, that ``shoe serve doctor`` reports, and how to solve the problem."""
 
     what: str
     advice: str
     harmful: bool = True
 
 
-def backup(folder: Path, target: Path) -> BackupSize:
+def backup(folder: Path, target: Path) -> tuple[int, int]:
     """Copy a data folder to the new folder `target`, and return number and total size of the copied stored files.
 
-    A server may use the data folder meanwhile. After an error, no incomplete copy remains.
-
-    Raises:
-        InputError: if `folder` is no data folder, files are missing or damaged, or `target` exists or is not writable.
+    A server may use the data folder meanwhile. After an error, no incomplete copy remains. Raise InputError if `folder`
+    is no data folder, files are missing or damaged, or `target` exists or is not writable.
     """
     _check_is_folder(folder)
     if target.exists():
@@ -91,14 +76,13 @@ def backup(folder: Path, target: Path) -> BackupSize:
         raise InputError(target, found=error.strerror or str(error), expected="a writable folder") from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    return BackupSize(len(hashes), size)
+    return len(hashes), size
 
 
-def restore(copy: Path, folder: Path) -> BackupSize:
+def restore(copy: Path, folder: Path) -> tuple[int, int]:
     """Create the data folder `folder` from the backup `copy`, and return number and total size of its stored files.
 
-    Raises:
-        InputError: if :func:`doctor` finds a problem in the backup, or `folder` exists and is not empty.
+    Raise InputError if :func:`doctor` finds a problem in the backup, or `folder` exists and is not empty.
     """
     _check_is_folder(copy)
     if folder.is_dir() and any(folder.iterdir()):
@@ -114,10 +98,7 @@ def restore(copy: Path, folder: Path) -> BackupSize:
 def doctor(folder: Path) -> list[Finding]:
     """Check a data folder, which a server may use meanwhile, and return all problems and remarks, if any.
 
-    If the database has a problem, only the problems of the database are returned.
-
-    Raises:
-        InputError: if `folder` is not a data folder.
+    If the database has a problem, only such problems are returned. Raise InputError if `folder` is no data folder.
     """
     _check_is_folder(folder)
     with closing(_connect(folder)) as db:
@@ -147,11 +128,8 @@ def doctor(folder: Path) -> list[Finding]:
 def clean(folder: Path) -> int:
     """Remove stored files older than an hour to which the database does not refer; return the number of removed files.
 
-    Unfinished files older than an hour are also removed, but not counted.
-
-    Raises:
-        InputError: if the database has a problem, or if it refers to less than half of the stored files, because it may
-            belong to another folder.
+    Unfinished files older than an hour are also removed, but not counted. Raise InputError if the database has a
+    problem, or refers to less than half of the stored files, because it may belong to another folder.
     """
     _check_is_folder(folder)
     with closing(_connect(folder)) as db:
@@ -259,19 +237,15 @@ def _check_is_folder(folder: Path) -> None:
     refuse_empty_database(folder)
 
 
-_ANYBODY = Viewer(reader=True)
-_MARK = ".shoe-site"
-"""Name of the marker file in an exported site; a later export replaces only folders with this file."""
+_ANYBODY = Identity(None, frozenset({"read"}), "", None)
+_MARK = ".shoe-site"  # name of the marker file in an exported site; a later export replaces only folders with this file
 
 
 def export(folder: Folder, path: str | Path) -> int:
     """Write all public pages and files as a static site with relative links, and return the number of pages.
 
     Runs that are not done, hidden results, and files that reveal labels of a hidden ground truth are left out.
-    An earlier exported site in the folder `path` is replaced after the new site has been written completely.
-
-    Raises:
-        InputError: if the folder `path` contains other files than an exported site, or cannot be written.
+    An earlier exported site in `path` is replaced at the end. Raise InputError if `path` has other files than a site.
     """
     target = Path(path)
     if target.exists() and not (target.is_dir() and ((target / _MARK).exists() or not any(target.iterdir()))):
@@ -293,7 +267,7 @@ def export(folder: Folder, path: str | Path) -> int:
 
 
 def _write(folder: Folder, to: Path) -> int:
-    public = list(_public(folder))
+    public = visible_runs(folder, _ANYBODY, limit=-1, state="done")
     pages: dict[str, View] = dict(_pages(folder, public))
     files = {f"/static/{name}": source for name, source in STATIC.items()}
     for run in public:
@@ -303,7 +277,7 @@ def _write(folder: Folder, to: Path) -> int:
         (to / file_of(path)).parent.mkdir(parents=True, exist_ok=True)
     for path, source in files.items():
         (to / file_of(path)).write_bytes(source.read_bytes())
-    about: dict[str, Any] = {"who": _ANYBODY, "address": "", "made": time.time()}
+    about: dict[str, Any] = {"who": who_is(_ANYBODY), "address": "", "made": time.time()}
     for path, view in pages.items():
         page = render(view, partial(site_link, path, there), about | {"here": path}, live=False)
         (to / file_of(path)).write_bytes(page)
@@ -311,35 +285,27 @@ def _write(folder: Folder, to: Path) -> int:
     return len(pages)
 
 
-def _public(folder: Folder) -> Iterator[Run]:
-    """Yield the finished public runs, the latest first, without the results of hidden leaderboards."""
-    after = None
-    while found := runs.runs(folder, "", after, 200, "done"):
-        yield from all_without_hidden(folder, found)
-        after = found[-1].id
-
-
 def _pages(folder: Folder, public: list[Run]) -> Iterator[tuple[str, View]]:
     front = views.front(folder, _ANYBODY)
-    yield "/", front._replace(values=front.values | {"runs": views.rows(_ANYBODY, folder, public[:8])})
-    yield "/runs", View("runs.html", {"runs": views.rows(_ANYBODY, folder, public)})
+    yield "/", front._replace(values=front.values | {"runs": views.rows(folder, public[:8])})
+    yield "/runs", View("runs.html", {"runs": views.rows(folder, public)})
     for run in public:
         yield f"/runs/{run.id}", views.run_page(folder, _ANYBODY, run)
         classes = views.classes_page(folder, run)
         if classes is not None:
             yield f"/runs/{run.id}/classes", classes
-    yield "/boards", views.board_list(folder, Viewer())
+    yield "/boards", View("boards.html", {"boards": views.open_boards(folder, _ANYBODY)})
     for board in boards.boards(folder):
         if not board.hidden:
-            yield f"/boards/{board.name}", views.board_page(folder, _ANYBODY, board.name)
+            yield f"/boards/{board.name}", views.board_page(folder, _ANYBODY, board)
     yield "/maps", views.map_list(folder)
     for name, place in playground.places(folder).items():
         yield f"/maps/{name}", View("map.html", views.map_values(name, place))
-    yield "/truths", views.truth_list(folder)
+    yield "/truths", View("truths.html", {"truths": truths(folder)})
 
 
 def _files(folder: Folder, run: Run) -> Iterator[tuple[str, Path]]:
-    shown = any(truth.shown for truth in truths(folder) if truth.name == run.truth)
+    shown = any(truth.shown for truth in truths(folder, run.truth))
     for name, output in run.outputs.items():
         if shown or name in AGGREGATES:
             with suppress(NotFoundError):  # deleted since the run was read

@@ -6,25 +6,25 @@ table is computed from these metrics on each request, so that it is always up to
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from shoe.benchmarks.signature import OF_PREDICTIONS, Signature
 from shoe.comparison.run import PARTS, SEMANTIC
 from shoe.comparison.significance import LOWER_IS_BETTER, Estimate, rank_intervals
 from shoe.core.errors import OptionError, quote, unknown_name
+from shoe.service import runs
 from shoe.service.database import read_row, to_json
 from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder
 from shoe.service.truths import Truth, check_name, insert_named, options_of, similarity, truth
-from shoe.service.types import Board, File, LeftOut, Request, Row, Standing
+from shoe.service.types import Board, LeftOut, Request, Row, Run, Standing
 
 FIGURE = "semantic:map"
+_DRAWS = "draws.npz"  # output file with a run's metrics on bootstrap samples, once they are computed
 
 
 def add_board(
@@ -37,18 +37,10 @@ def add_board(
     quota: int | None = None,
     hidden: bool = False,
 ) -> Board:
-    """Create a leaderboard, and return it.
+    """Create a leaderboard, and return it; the arguments are the fields of :class:`Board`.
 
-    Args:
-        request: ground truth and scoring options of all runs.
-        title: title on pages (default: the name).
-        figure: key of the metric that ranks the runs, for example "semantic:map" or "strict:hico-det:full".
-        quota: maximum number of submissions per team and day; None for no limit.
-        hidden: whether only administrators see the results.
-
-    Raises:
-        OptionError: if the name is taken or not valid, the ground truth, protocol, option or similarity is unknown, the
-            protocols do not compute the metric, or the quota is below 1.
+    Raise OptionError if the name is taken or not valid, the ground truth, protocol, option or similarity is unknown,
+    the protocols do not compute the metric `figure`, or the quota is below 1.
     """
     check_name("board", name)
     target = truth(folder, request.truth)
@@ -78,91 +70,47 @@ def boards(folder: Folder) -> list[Board]:
 
 def board(folder: Folder, name: str) -> Board:
     """Return a leaderboard by its name, or raise NotFoundError."""
-    found = next((each for each in boards(folder) if each.name == name), None)
-    if found is None:
+    with folder.database.read() as db:
+        row = db.execute("SELECT * FROM boards WHERE name = ?", (name,)).fetchone()
+    if row is None:
         raise NotFoundError(f"no leaderboard {quote(name)}")
-    return found
+    return read_row(row, Board)
 
 
-def standing(folder: Folder, name: str) -> Standing:
-    """Return a leaderboard with its table, even if it is hidden; raise NotFoundError if the leaderboard is unknown.
+def standing(folder: Folder, own: Board) -> Standing:
+    """Return a leaderboard with its table, even if it is hidden.
 
     The ranked runs have the same signature (scoring settings and versions) as the latest ranked run; only fields about
     how predictions were read may differ. Other runs are in `left_out` with the reason, such as an older version of
     shoe. Neither list contains cancelled or deleted runs.
     """
-    own = board(folder, name)
-    found = _entries(folder, name)
-    ready = [each for each in found if own.figure in each.row.figures and each.draws]
+    found = runs.runs(folder, "runs.board = :board AND runs.cancelled = 0", {"board": own.name})[::-1]
+    ready = [run for run in found if own.figure in run.figures and _DRAWS in run.outputs]
     shared = _items(ready[-1].signature) if ready else {}
     ranked, left_out = [], []
-    for each in found:
-        if each in ready:
-            why = _differences(_items(each.signature), shared)
-        elif each.state != "done":
-            why = each.state
-        else:
-            why = f"the run has no metric {own.figure}" if each.draws else "ranking is in progress"
+    for run in found:
+        if run.state != "done":
+            why: str = run.state
+        elif _DRAWS not in run.outputs:
+            why = "ranking is in progress"
+        elif own.figure not in run.figures:
+            why = f"the run has no metric {own.figure}"
+        else:  # comparing them as a whole first takes a tenth of the time
+            why = "" if _items(run.signature) == shared else _differences(_items(run.signature), shared)
         if why:
-            left_out.append(LeftOut(run=each.row.run, team=each.row.team, name=each.row.name, why=why))
+            left_out.append(LeftOut(run=run.id, team=run.team, name=run.name, why=why))
         else:
-            ranked.append(each)
+            ranked.append(run)
     signature = "|".join(f"{name}:{value}" for name, value in shared.items()) or None
-    return Standing(board=own, rows=_ranked(folder, own.figure, ranked), left_out=left_out, signature=signature)
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A run submitted to a leaderboard.
-
-    Attributes:
-        row: row of the run in the table, still without rank and intervals.
-        draws: SHA-256 of the file with bootstrap values of the metrics; "" if the values are not computed yet.
-    """
-
-    row: Row
-    state: str
-    signature: str
-    draws: str
-
-
-def _entries(folder: Folder, name: str) -> list[_Entry]:
-    """Return the runs that were submitted to a leaderboard, the earliest first."""
-    with folder.database.read() as db:
-        rows = db.execute(
-            "SELECT runs.id AS run, team, name, link, runs.created, state, signature FROM runs JOIN jobs USING (key) "
-            "WHERE board = ? AND cancelled = 0 AND deleted = 0 ORDER BY number",
-            (name,),
-        ).fetchall()
-        further = {
-            (row["run"], row["kind"]): row
-            for row in db.execute(
-                "SELECT further.run, jobs.kind, jobs.figures, jobs.outputs FROM further JOIN jobs USING (key) "
-                "JOIN runs ON runs.id = further.run "
-                "WHERE board = ? AND state = 'done' AND kind IN ('board', 'diagnose')",
-                (name,),
-            )
-        }
-    found = []
-    for row in rows:
-        ranked, diagnosed = further.get((row["run"], "board")), further.get((row["run"], "diagnose"))
-        draws = msgspec.json.decode(ranked["outputs"], type=dict[str, File])["draws.npz"].sha256 if ranked else ""
-        errors = msgspec.json.decode(diagnosed["figures"]) if diagnosed else {}
-        why = {key.removeprefix("error:"): cost for key, cost in errors.items() if key.startswith("error:")}
-        why = dict(sorted(why.items(), key=lambda cost: -cost[1]))
-        figures = msgspec.json.decode(ranked["figures"]) if ranked else {}
-        made = read_row(row, Row, lowest=0, highest=0, intervals={}, figures=figures, why=why)
-        found.append(_Entry(made, row["state"], row["signature"] or "", draws))
-    return found
+    return Standing(board=own, rows=_ranked(folder, own, ranked), left_out=left_out, signature=signature)
 
 
 @lru_cache(maxsize=4096)
-def _items(signature: str) -> Mapping[str, str]:
+def _items(signature: str | None) -> Mapping[str, str]:
     return {k: v for k, v in Signature.parse(signature).items if k not in OF_PREDICTIONS} if signature else {}
 
 
 def _differences(own: Mapping[str, str], shared: Mapping[str, str]) -> str:
-    """Return the differences between signatures as "NAME: found VALUE, expected VALUE; ..."; "" if there are none."""
     return "; ".join(
         f"{name}: found {own.get(name, 'nothing')}, expected {shared.get(name, 'nothing')}"
         for name in dict.fromkeys([*shared, *own])
@@ -170,14 +118,31 @@ def _differences(own: Mapping[str, str], shared: Mapping[str, str]) -> str:
     )
 
 
-def _ranked(folder: Folder, figure: str, entries: Sequence[_Entry]) -> list[Row]:
-    ranks = _ranks(folder, figure, tuple((each.draws, each.row.figures[figure]) for each in entries))
-    rows = []
-    for each, (lowest, highest) in zip(entries, ranks, strict=True):
-        intervals = _intervals(folder, each.draws, tuple(each.row.figures.items()))
-        rows.append(replace(each.row, lowest=lowest, highest=highest, intervals=intervals))
-    sign = 1 if figure.endswith(LOWER_IS_BETTER) else -1
-    return sorted(rows, key=lambda row: (row.lowest, row.highest, sign * row.figures[figure], row.created))
+def _ranked(folder: Folder, own: Board, ranked: Sequence[Run]) -> list[Row]:
+    draws = [(run.outputs[_DRAWS].sha256, run.figures[own.figure]) for run in ranked]
+    losses, rows = _losses(folder, own.name), []
+    for run, (sha256, _), (lowest, highest) in zip(
+        ranked, draws, _ranks(folder, own.figure, tuple(draws)), strict=True
+    ):
+        intervals, why = _intervals(folder, sha256, tuple(run.figures.items())), losses.get(run.id, {})
+        rows.append(Row(
+            lowest=lowest, highest=highest, run=run.id, team=run.team, name=run.name, created=run.created,
+            figures=run.figures, intervals=intervals, why=why, link=run.link,
+        ))  # fmt: skip
+    sign = 1 if own.figure.endswith(LOWER_IS_BETTER) else -1
+    return sorted(rows, key=lambda row: (row.lowest, row.highest, sign * row.figures[own.figure], row.created))
+
+
+def _losses(folder: Folder, name: str) -> dict[str, dict[str, float]]:
+    """Return {run ID: {error type: mAP lost}}, the largest loss first, of the diagnosed runs of a leaderboard."""
+    query = """SELECT further.run, jobs.figures FROM further JOIN jobs USING (key) JOIN runs ON runs.id = further.run
+      WHERE board = ? AND state = 'done' AND kind = 'diagnose'"""
+    found = {}
+    with folder.database.read() as db:
+        for row in db.execute(query, (name,)):
+            errors = sorted(msgspec.json.decode(row["figures"]).items(), key=lambda error: -error[1])
+            found[row["run"]] = {key.removeprefix("error:"): loss for key, loss in errors if key.startswith("error:")}
+    return found
 
 
 @lru_cache(maxsize=64)
@@ -202,7 +167,6 @@ def _draws(folder: Folder, sha256: str) -> dict[str, Any]:
 
 
 def _metric_keys(target: Truth, request: Request) -> list[str]:
-    """Return the keys of the metrics that a scoring request computes."""
     asked = options_of(target, request)
     semantic = [f"semantic:{name}" for name in SEMANTIC] if asked.semantic else []
     by_person = [f"roles:{each.protocol}:{PARTS[0]}" for each in asked.roles]

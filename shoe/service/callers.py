@@ -12,12 +12,11 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from shoe.service.contract import Refused, too_many
-from shoe.service.folder import Folder
+from shoe.service.folder import Folder, Uploads
 from shoe.service.http_guard import COOKIE, READS
 from shoe.service.process import Executor
 from shoe.service.settings import Rate, Settings
 from shoe.service.tokens import LOCAL, RATE, Identity, Scope, check, check_session
-from shoe.service.uploads import Uploads
 
 _MOST_KEYS = 10_000
 _POLL = 0.2
@@ -44,17 +43,13 @@ class Buckets:
 
 
 class Changes:
-    """Notifier that wakes waiting coroutines when any process has written to the database.
-
-    Attributes:
-        stopping: whether the server is about to stop; all waits then end.
-    """
+    """Notifier that wakes waiting coroutines when any process has written to the database."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder, self._waiting = folder, 0
         self._version, self._next = -1, asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self.stopping = False
+        self.stopping = False  # whether the server is about to stop; all waits then end
 
     async def wait(self, seconds: float) -> bool:
         """Return True as soon as the database changes or the server stops; return False after `seconds` seconds.
@@ -85,22 +80,14 @@ class Changes:
 
 
 class AppState:
-    """State shared by all requests.
-
-    Attributes:
-        changes: notifier that wakes waiting event streams when the database changes.
-        streams: number of open event streams, by caller.
-        receiving: number of bytes received so far by uploads of whole files in progress, by team.
-        used: time of the last use of each token, by token hash, until the times are written to the database.
-        reads, submissions, guesses: rate limiters of read requests, of other requests, and of invalid tokens.
-    """
+    """State shared by all requests: data folder, settings, unfinished uploads, rate limiters and counters."""
 
     def __init__(self, folder: Folder, settings: Settings, executor: Executor | None = None) -> None:
         self.folder, self.settings, self.executor = folder, settings, executor or Executor()
         self.uploads, self.changes = Uploads(folder, settings), Changes(folder)
-        self.streams: Counter[str] = Counter()
-        self.receiving: Counter[str] = Counter()
-        self.used: dict[str, float] = {}
+        self.streams = Counter[str]()  # number of open event streams, by caller
+        self.receiving = Counter[str]()  # bytes received so far by uploads of whole files in progress, by team
+        self.used: dict[str, float] = {}  # time of the last use, by token hash, until it is written to the database
         self.reads, self.submissions = Buckets(settings.reads), Buckets(settings.submissions)
         self.guesses = Buckets(settings.guesses)
 
@@ -109,14 +96,9 @@ class AppState:
         self.used[str(identity.key)] = time.time()
 
 
-def state_of(request: Request) -> AppState:
-    """Return the state that all requests to the application share."""
+async def _state(request: Request) -> AppState:  # a coroutine, because FastAPI runs plain functions in a thread
     state: AppState = request.app.state.shared
     return state
-
-
-async def _state(request: Request) -> AppState:
-    return state_of(request)  # a coroutine, because FastAPI runs plain functions in another thread
 
 
 def address_of(request: Request) -> str:
@@ -135,19 +117,18 @@ def identify(request: Request) -> Identity:
     """Return the caller of a request: the owner of its token or session cookie, a local caller, or an anonymous caller.
 
     Callers without a token are local callers if the server accepts only requests from this machine, otherwise
-    anonymous. An invalid session cookie is ignored. Further calls with the same request return the same caller.
-
-    Raises:
-        Refused: 401 for an Authorization header without a valid token, 429 after too many invalid tokens.
+    anonymous. An invalid session cookie is ignored. Further calls with the same request return the same caller. Raise
+    Refused: 401 for an Authorization header without a valid token, 429 after too many invalid tokens.
     """
-    found: Identity | None = getattr(request.state, "identity", None)
-    if found is None:
-        found = request.state.identity = _identify(request)
+    if not hasattr(request.state, "identity"):
+        request.state.identity = _identify(request)
+    found: Identity = request.state.identity
     return found
 
 
 def _identify(request: Request) -> Identity:
-    app, given = state_of(request), request.headers.get("authorization")
+    app: AppState = request.app.state.shared
+    given = request.headers.get("authorization")
     if given is not None and given.strip().lower() != "bearer":  # without a token if a shell variable is not set
         scheme, _, token = given.partition(" ")
         if scheme.lower() != "bearer":
@@ -163,12 +144,8 @@ def _identify(request: Request) -> Identity:
 
 
 def verify_token(request: Request, token: str) -> Identity:
-    """Return the caller that a token belongs to, and record the use of the token.
-
-    Raises:
-        Refused: 401 for a token that is not valid, 429 after too many invalid tokens from the same address.
-    """
-    app = state_of(request)
+    """Return the owner of a token, and record its use; raise Refused: 401 for an invalid token, 429 after too many."""
+    app: AppState = request.app.state.shared
     found = check(app.folder, token)
     if found is None:
         if wait := app.guesses.take(address_of(request)):
@@ -185,19 +162,16 @@ def _unauthorized(message: str, hint: str | None = None) -> Refused:
 def needs(scope: Scope | None, *, often: bool = False) -> Callable[[Request], Awaitable[Identity]]:
     """Return a FastAPI dependency that checks permission and rate limit of a request, and returns its caller.
 
-    The dependency raises Refused: 401 or 403 without the permission, 429 after too many requests.
-
-    Args:
-        scope: required permission; None if the route itself checks permissions.
-        often: whether all requests to the route, such as parts of uploads, have the rate limit of read requests,
-            which is higher than the limit of write requests.
+    The dependency raises Refused: 401 or 403 without the permission `scope` (None if the route itself checks
+    permissions), 429 after too many requests. With `often`, as for parts of uploads, the higher limit of reads holds.
     """
 
     async def allowed(request: Request) -> Identity:
         identity = identify(request)
         if identity.key is not None:
-            app, reads = state_of(request), often or request.method in READS
-            if wait := (app.reads if reads else app.submissions).take(identity.key):
+            app: AppState = request.app.state.shared
+            limiter = app.reads if often or request.method in READS else app.submissions
+            if wait := limiter.take(identity.key):
                 raise too_many("too many requests", wait)
         if scope is not None:
             require_scope(identity, scope)

@@ -44,9 +44,7 @@ API = 1
 PART = 8 << 20
 """Size in bytes of each part of an upload; after a lost connection, at most one part is sent again."""
 _PATIENCE, _FIRST_PATIENCE = 120.0, 10.0
-"""Total seconds to wait for a server that cannot be reached or is busy: for most requests, and for the first request.
-
-The first request is given up sooner, so that a wrong address is reported soon."""
+"""Seconds to wait for a busy or unreachable server: for most requests, and for the first (its address may be wrong)."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 15.0
 _FIRST_POLL, _LONGEST_POLL = 0.1, 2.0
 _TIMEOUT, _CONNECT = 60.0, 10.0
@@ -54,23 +52,15 @@ _TRIES, _PAUSE = 6, 1.0
 _LONGEST_NAME = 200
 _BUSY = (408, 425, 429, 502, 503, 504)
 """HTTP statuses after which the request is repeated: too slow, too many requests, or no server behind a proxy."""
-_NUMBER = re.compile(r"^\[Errno -?\d+\] ")
-"""Error number at the beginning of a message of the operating system."""
+_NUMBER = re.compile(r"^\[Errno -?\d+\] ")  # error number at the beginning of a message of the operating system
 
 
 def send(method: str, path: str, *expected: int, patience: float = _PATIENCE, **options: Any) -> Flow[httpx2.Response]:
     """Send a request, with retries while the server is busy or cannot be reached, and return the response.
 
-    A retry is safe for every request of the API, because repeated submissions give the same run.
-
-    Args:
-        path: path below the server's address, beginning with "/".
-        expected: accepted HTTP statuses besides 200 to 299.
-        patience: total waiting time between retries, in seconds.
-        options: further arguments of ``httpx2.Client.request``, for example `content`.
-
-    Raises:
-        ServiceError: for any other status, with the server's message, or if the server stays busy or unreachable.
+    A retry is safe for every request of the API, because repeated submissions give the same run. Raise ServiceError,
+    with the server's message, for HTTP statuses other than 200 to 299 and `expected`, or if the server stays busy or
+    unreachable: `patience` is the total waiting time in seconds. `options` are arguments of ``httpx2.Client.request``.
     """
     wait, left = _FIRST_WAIT, patience
     while True:
@@ -150,10 +140,7 @@ class _File:
 
 
 def _upload(file: _File, progress: Progress, packed: bool) -> Flow[None]:
-    """Send a file in one request, or, if it is larger than 8 MiB, in parts, with calls of `progress`.
-
-    If the server rejects the offset of a part, the current offset is requested.
-    """
+    """Send a file in one request, or, if it is larger than 8 MiB, in parts, with calls of `progress`."""
     if file.size <= PART:
         part, headers = file.part(0, packed)
         headers |= {"x-content-sha256": file.digest, "content-type": "application/octet-stream"}
@@ -172,7 +159,7 @@ def _upload(file: _File, progress: Progress, packed: bool) -> Flow[None]:
             # 404, 409: an earlier copy of this part has arrived, or is arriving, but its response was lost.
             answer = yield from send("PATCH", f"/v1/uploads/{state.id}", 404, 409, content=part, headers=headers)
             if answer.status_code in (404, 409):
-                break
+                break  # and request the current offset
             offset = _read(answer, Upload).offset
         if (yield from send("GET", f"/v1/predictions/{file.digest}", 404)).status_code != 404:
             progress("uploading", 1.0)
@@ -205,10 +192,8 @@ def server_version() -> Flow[Version]:
 def _submit(path: str | Path, wanted: NewRun, progress: Progress, packed: bool) -> Flow[Run]:
     """Upload a prediction file if needed, create a run, and return the run.
 
-    Args:
-        wanted: request for the run; `prediction` is filled in here, and `name` if None; also `truth` if there is no
-            `board`, from the only ground truth on the server (OptionError if there are several or none).
-        packed: whether the file is compressed for the transfer.
+    `wanted` is the request for the run. Its `prediction`, and `name` if None, are filled in here; also `truth` if there
+    is no `board`, from the only ground truth on the server (OptionError if there are several or none).
     """
     if wanted.truth is None and wanted.board is None:
         names = [str(each["name"]) for each in (yield from _registered("truths"))]
@@ -328,16 +313,12 @@ class Client:
     """
 
     def __init__(self, server: str, *, token: str | None = None, timeout: float = _TIMEOUT) -> None:
-        """Create a client; nothing is sent yet.
+        """Create a client; nothing is sent yet. Raise OptionError if the URL of the server is not valid.
 
         Args:
             server: URL of the server, for example "https://shoe.example.org".
             token: access token, if the server requires one.
             timeout: time limit in seconds for each step of a request: to connect (at most 10 s), to send, to receive.
-
-        Raises:
-            OptionError: if the URL is not valid.
-            MissingExtraError: if the extra `client` is not installed.
         """
         self._packed = not is_local(server)
         self._http = _library().Client(**_settings(server, token, timeout))
@@ -355,11 +336,7 @@ class Client:
 
     @property
     def version(self) -> Version:
-        """Version of shoe and of the API on the server, requested once.
-
-        Raises:
-            ServiceError: if the API is not compatible, or no shoe server is at the address.
-        """
+        """Version of shoe and of the API on the server, requested once; ServiceError if not compatible."""
         if self._version is None:
             self._version = self._run(server_version())
         return self._version
@@ -406,14 +383,13 @@ class Client:
         board: str | None = None,
         progress: Progress = lambda *_: None,
     ) -> Run:
-        """Submit a prediction file for scoring, and return the run.
+        """Submit a prediction file for scoring; return its run, or your team's earlier run of an equal submission.
 
         Args:
             path: prediction file in any supported format.
             truth: name of a ground truth on the server; None if the server has only one, or if `board` is given.
             name: name of the run (default: file name without extension).
-            protocols: protocols as for ``shoe score``; empty for the default protocols.
-            options: scoring options, for example "tau=0.4".
+            protocols, options: protocols, and scoring options such as "tau=0.4", as for ``shoe score``.
             similarity: name of a similarity map on the server.
             boxes: box convention of the predictions (default: that of the file format).
             scores: score scale of the predictions (default: confidences from 0 to 1).
@@ -423,9 +399,6 @@ class Client:
             visibility: "team" (only your team sees the run) or "public".
             board: leaderboard to submit to, which determines ground truth, protocols and options.
             progress: progress callback, called with the name of the stage and its completed fraction (0 to 1).
-
-        Returns:
-            The run. If your team has submitted the same file with the same request before, this is the earlier run.
 
         Raises:
             InputError: if the file cannot be read.

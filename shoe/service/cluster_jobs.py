@@ -1,35 +1,38 @@
-"""Process that is connected to Ray and runs the server's jobs on the cluster.
+"""Executor for Ray clusters, and the process that is connected to Ray and runs the server's jobs on the cluster.
 
-``python -P -m shoe.service.cluster_jobs CONTROL ADDRESS``: CONTROL is the file descriptor of an inherited
-connection over which the server sends one connection per job. ADDRESS is the address of the cluster, as for
-``ray.init``. A job's connection carries the message Start, then output lines about every second, then the end of the
-job; closing the connection cancels the job. The process exits when the server closes CONTROL.
+The server starts this process as ``python -P -m shoe.service.cluster_jobs CONTROL ADDRESS``: CONTROL is the file
+descriptor of an inherited connection over which the server sends one connection per job. ADDRESS is the address of the
+cluster, as for ``ray.init``. A job's connection carries the message Start, then output lines about every second, then
+the end of the job; closing the connection cancels the job. The process exits when the server closes CONTROL.
 """
 
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from multiprocessing.reduction import recv_handle
+from multiprocessing.reduction import recv_handle, send_handle
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
 
-from shoe.core.errors import ShoeError, printable
+from shoe.core.errors import OptionError, ShoeError, printable
 from shoe.core.io.files import atomic_write
 from shoe.engines.ray_cluster import Cluster, Connection as RayConnection, Lease, connect, is_locked
-from shoe.service.jobs import files_of, map_of
-from shoe.service.process import DONE, Child, Done, End, Failed, Task
+from shoe.service.jobs import files_of
+from shoe.service.process import DONE, Child, Done, End, Executor, Failed, Task
 from shoe.version import __version__
 
 PIECE = 1 << 25
@@ -49,11 +52,7 @@ class Host:
     """
 
     def __init__(self, version: str) -> None:
-        """Create a folder for files and jobs, and remove the folders of hosts that were killed.
-
-        Raises:
-            ShoeError: if the version of shoe on this machine is not `version`.
-        """
+        """Create a folder for files and jobs; raise ShoeError if shoe on this machine is not of the given version."""
         if version != __version__:
             raise ShoeError(f"a cluster machine has shoe {__version__}: install shoe {version}, as on the server")
         self._folder = _create_folder()
@@ -65,11 +64,9 @@ class Host:
     def start(self, task: Task, files: Mapping[str, list[Any]]) -> None:
         """Copy the missing input files of a job to this host, and start the job in a child process.
 
-        Args:
-            task: the job. Its folders on the server are replaced by the folders of this host.
-            files: Ray references to the content of the input files, by path below the server's data folder
-                (``files/...`` or ``maps/...``). Files with equal paths have equal content. Each reference is in a
-                list, because Ray would replace a bare argument by its content.
+        `files` has Ray references to the content of the input files, by path below the server's data folder
+        (``files/...`` or ``maps/...``). Files with equal paths have equal content. Each reference is in a list, because
+        Ray would replace a bare argument by its content.
         """
         import ray
 
@@ -96,11 +93,10 @@ class Host:
         self._child = Child(self._scratch, task, {**os.environ, "PYTHONPATH": modules})
 
     def listen(self, seconds: float) -> tuple[list[str], tuple[End | None, bytes | None] | None]:
-        """Wait until the child process prints lines or ends, at most `seconds`, and return its new lines.
+        """Wait until the child process prints lines or ends, at most `seconds`; return its new lines, and its end.
 
-        Returns:
-            (lines, None) while the job runs, else (lines, (end, result)). ``end`` is the reason why the
-            child process failed, or None; ``result`` is the content of done.json, or None without this file.
+        The end is None while the job runs, then (reason why the child process failed, or None; content of done.json, or
+        None without this file).
         """
         assert self._child is not None  # noqa: S101 - started
         self._lease.renew()
@@ -146,10 +142,8 @@ def _create_folder() -> Path:
 
 _POLL, _SILENT = 1.0, 45.0
 """Seconds between two messages to the server; seconds until a host without a response counts as lost."""
-_IDLE = 30.0
-"""Seconds until a host without a job is ended and returns its core to the cluster."""
-_MOST_STORED = 4_000_000_000
-"""Limit in bytes of the input files that are kept in Ray's object store for later jobs."""
+_IDLE = 30.0  # seconds until a host without a job is ended and returns its core to the cluster
+_MOST_STORED = 4_000_000_000  # limit in bytes of the input files that are kept in Ray's object store for later jobs
 _GRACE, _LONGEST_END = 5.0, 15.0
 """Time limits in seconds: for hosts to remove their folders, and for this process to exit after the server."""
 
@@ -255,9 +249,8 @@ class JobRunner:
     def _wait(self, server: Connection[Any, Any], reference: Any, patience: float | None = _SILENT) -> Any:
         """Wait for the result of a call of a host, send heartbeats meanwhile, and return the result.
 
-        Raises:
-            OSError: if the server has closed its connection, for example because the job was cancelled.
-            TimeoutError: if the host does not respond within `patience` seconds.
+        Raise OSError if the server has closed its connection, for example because the job was cancelled, and
+        TimeoutError if the host does not respond within `patience` seconds.
         """
         since = time.monotonic()
         while not self._ray.wait([reference], timeout=_POLL)[0]:
@@ -297,10 +290,149 @@ def _inputs(task: Task) -> Iterator[tuple[str, Path]]:
     for sha256 in files_of(task.kind, task.request):
         part = Path(sha256[:2], sha256[2:])
         yield f"files/{part}", Path(task.files, part)
-    if (folder := map_of(task.request)) is not None:
+    if (folder := task.request.get("similarity", {}).get("folder")) is not None:  # a registered map
         for path in sorted(Path(task.maps, folder).rglob("*")):
             if path.is_file():
                 yield f"maps/{path.relative_to(task.maps)}", path
+
+
+_STARTING, _NO_MESSAGE, _ENDING, _CHECK = 180.0, 60.0, 20.0, 0.2
+"""Time limits in seconds: start of Ray, next message of a job, end of Ray; seconds between two checks."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+"""Seconds until the first attempt to reconnect to the cluster; longest time between two attempts."""
+_LOST = End("the cluster was lost", "requeue")
+_log = logging.getLogger(__name__)
+
+
+class RayExecutor(Executor):
+    """Executor that runs jobs on a Ray cluster; `jobs` is the number of its cores when the executor was created.
+
+    A separate process is connected to Ray, and is restarted when it dies. The server itself does not connect to Ray,
+    because Ray takes over the signals, threads and output of its process, and ends it when the cluster is lost.
+    """
+
+    name = "ray"
+
+    def __init__(self, address: str) -> None:
+        """Connect to a cluster at an address as for :func:`connect`; OptionError if there is no usable cluster."""
+        self._address, self._lock, self._stopped = address, threading.Lock(), threading.Event()
+        self.is_ready = False
+        self.jobs = max(1, self._launch())
+        self._thread = threading.Thread(target=self._supervise, name="ray-executor")
+        self._thread.start()
+
+    def start(self, scratch: Path, task: Task) -> _RayJob:
+        """Start the job `task` on the cluster, with results in the new folder `scratch`, and return the running job."""
+        connection, job_end = Pipe()
+        with suppress(OSError):  # if the process has died, its connection is closed, which ends the job as lost
+            with job_end, self._lock:
+                if self.is_ready:
+                    send_handle(self._control, job_end.fileno(), self._process.pid)
+            connection.send_bytes(msgspec.json.encode((str(scratch), task)))
+        return _RayJob(self, connection)
+
+    def stop(self) -> None:
+        """End the process that is connected to Ray, and all jobs on the cluster."""
+        self._stopped.set()
+        self._thread.join()
+
+    def restart(self) -> None:
+        """Kill the process that is connected to Ray because it does not respond; the executor then restarts it."""
+        self._process.kill()
+
+    def _launch(self) -> int:
+        """Start the process that connects to Ray, wait for the connection, and return its number of cores."""
+        with self._lock:
+            self._control, process_end = Pipe()
+        with process_end:
+            self._process = subprocess.Popen(  # noqa: S603  # shoe itself
+                [sys.executable, "-P", "-m", "shoe.service.cluster_jobs", str(process_end.fileno()), self._address],
+                cwd="/",  # Ray workers import modules from the current folder
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[process_end.fileno()],
+                start_new_session=True,  # Ctrl-C must reach only the server
+            )
+        end = time.monotonic() + _STARTING
+        try:
+            while not self._control.poll(_CHECK):
+                if self._stopped.is_set() or time.monotonic() > end:
+                    why = f"no response from the Ray cluster within {_STARTING:g} s"
+                    raise OptionError(f"--engine ray: {why}: check that the cluster is running")
+            reply = msgspec.json.decode(self._control.recv_bytes(), type=Ready)
+            if isinstance(reply, str):
+                raise OptionError(reply)
+        except (EOFError, OSError):
+            self._end()
+            raise OptionError("--engine ray: the process that connects to Ray ended without a message") from None
+        except BaseException:
+            self._process.kill()  # it may not notice a closed connection while Ray starts
+            self._end()
+            raise
+        self.is_ready = True
+        return reply
+
+    def _supervise(self) -> None:
+        """Restart the process whenever its connection is closed, until the executor is stopped."""
+        while True:
+            while not (self._stopped.is_set() or self._control.poll(_CHECK)):
+                pass
+            self._end()
+            pause = _FIRST_PAUSE
+            if not self._stopped.is_set():
+                _log.warning("the process that is connected to Ray ended and is restarted")
+            while not self.is_ready:
+                if self._stopped.wait(pause):
+                    return
+                try:
+                    self._launch()
+                except (OptionError, OSError) as error:
+                    _log.warning("%s", error)
+                    pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _end(self) -> None:
+        """Close the connection of the process, and kill the process if it is still running after a time limit."""
+        with self._lock:
+            self.is_ready = False
+            self._control.close()
+        try:
+            self._process.wait(_ENDING)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+class _RayJob:
+    """A running job on the cluster; closing its connection cancels the job."""
+
+    is_over: bool = False
+    end: End | None = None
+
+    def __init__(self, executor: RayExecutor, connection: Connection[Any, Any]) -> None:
+        self._executor, self._connection, self._latest = executor, connection, time.monotonic()
+
+    def listen(self, seconds: float) -> list[str]:
+        """Wait at most `seconds` for a message of the job, and return new output lines, or an empty list."""
+        update: Update = []
+        try:
+            if self._connection.poll(seconds):
+                update = msgspec.json.decode(self._connection.recv_bytes(), type=Update)
+                self._latest = time.monotonic()
+            elif time.monotonic() > self._latest + _NO_MESSAGE:
+                self._executor.restart()
+                update = _LOST
+        except (EOFError, OSError):
+            update = _LOST
+        if isinstance(update, list):
+            return update
+        self.is_over, self.end = True, update
+        return []
+
+    def close(self) -> None:
+        """Cancel the job if it is still running."""
+        self._connection.close()
 
 
 def main() -> None:

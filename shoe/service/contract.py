@@ -19,12 +19,7 @@ from shoe.version import __version__
 
 
 class Refused(Exception):  # noqa: N818
-    """Exception that becomes the error response to a request, with an HTTP status.
-
-    Attributes:
-        field: name of the wrong field of the request.
-        hint: advice for how to proceed.
-    """
+    """Exception that becomes the error response to a request: status, message, wrong field, and advice (`hint`)."""
 
     def __init__(
         self,
@@ -64,8 +59,7 @@ _SOURCE = "request"
 def body(kind: type[T]) -> Any:
     """Return a FastAPI dependency that parses the JSON body of a request as the struct type `kind`.
 
-    The dependency raises Refused (422); the message names the unknown fields, or the wrong field with the found and the
-    expected value.
+    The dependency raises Refused (422), whose message names the unknown fields, or the wrong field and its value.
     """
 
     async def read(request: Request) -> T:
@@ -131,11 +125,9 @@ def contract(
     """Return the keyword arguments of a FastAPI route decorator that describe the route in the OpenAPI schema.
 
     Args:
-        gives: type of the JSON response; None for a response that is not JSON.
-        takes: type of the JSON request body; None for a request without JSON.
-        media: media type of a response that is not JSON.
+        gives, takes: types of the JSON response and of the JSON request body; None for bodies that are not JSON.
+        media, raw: media type of a response, and media types of a request body, that is not JSON.
         status: HTTP status of a successful response.
-        raw: media types of a request body that is not JSON.
         open_to: "all" if no token is needed, else "token".
     """
     answers: dict[int, Any] = {

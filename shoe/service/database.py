@@ -15,10 +15,8 @@ from shoe.core.errors import InputError
 _SCRIPTS = ("schema.sql", "studies.sql", "deleted_files.sql", "links.sql", "rounded_results.sql")
 """SQL scripts; each script upgrades the tables by one version (PRAGMA user_version)."""
 VERSION = len(_SCRIPTS)
-_PATIENCE = 30.0
-"""Seconds to wait for the write lock of another process."""
-_JSON = frozenset({"facts", "figures", "outputs", "request"})
-"""Columns that contain JSON."""
+_PATIENCE = 30.0  # seconds to wait for the write lock of another process
+_JSON = frozenset({"facts", "figures", "outputs", "request"})  # columns that contain JSON
 T = TypeVar("T", bound=msgspec.Struct)
 
 
@@ -30,11 +28,7 @@ class Database:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the database file, which is created if absent, and create or upgrade its tables.
-
-        Raises:
-            InputError: if the file is not an SQLite database, is damaged or locked, or has a later version.
-        """
+        """Open or create the database file, and create or upgrade its tables; raise InputError if it cannot be used."""
         self.path = path
         self._lock = threading.Lock()
         self._local = threading.local()
@@ -63,7 +57,6 @@ class Database:
         return connection
 
     def _reader(self) -> sqlite3.Connection:
-        """Return this thread's own read-only connection."""
         connection: sqlite3.Connection | None = getattr(self._local, "reader", None)
         if connection is None:
             connection = self._local.reader = self._connection()
@@ -136,10 +129,7 @@ def is_empty(db: sqlite3.Connection) -> bool:
 
 
 def read_row(row: sqlite3.Row, kind: type[T], **values: Any) -> T:
-    """Convert a database row to the struct type `kind`.
-
-    A field gets its value from `values`, or else from the column of the same name (JSON is decoded), or its default.
-    """
+    """Convert a database row to a struct; values of fields come from `values`, or else columns (JSON is decoded)."""
     columns = row.keys()
     for name, is_bool in _fields(kind):
         if name in columns and name not in values:

@@ -18,10 +18,7 @@ _TITLE = "200 images of HICO-DET, synthetic predictions"
 
 
 def fill(folder: Folder, progress: Callable[[str], None]) -> None:
-    """Add the demo content to a data folder if needed, and wait until its runs are scored and ranked.
-
-    `progress` is called with lines of text. Raise ShoeError if a run fails.
-    """
+    """Add the demo content to a data folder if needed, and wait until its runs are ranked; ShoeError if a run fails."""
     if not any(truth.name == NAME for truth in truths(folder)):
         add_truth(folder, NAME, TRUTH, shown=True)
     if not any(board.name == NAME for board in boards.boards(folder)):
@@ -44,7 +41,6 @@ def fill(folder: Folder, progress: Callable[[str], None]) -> None:
 
 
 def _is_ready(folder: Folder, id_: str) -> bool:
-    """Return whether a run is scored and ranked; raise ShoeError if the run failed or was cancelled."""
     run = runs.run(folder, id_)
     if run.state in ("failed", "cancelled"):
         raise ShoeError(f"{run.name}: {run.state}: {run.reason}")

@@ -45,16 +45,14 @@ _ALWAYS = [
 """Default headers of every response."""
 UPLOADS = ("/v1/predictions", "/v1/uploads/")
 """Path prefixes with the size limit of prediction files instead of JSON."""
-_GRACE = 5.0
-"""Seconds after the start of a request until the minimum speed applies to its body."""
+_GRACE = 5.0  # seconds after the start of a request until the minimum speed applies to its body
 _say = logging.getLogger(__name__)
 
 
 class Guard:
     """Middleware that refuses wrong Host headers and write requests from other sites, and adds security headers.
 
-    Internal errors are handled here, too, so that error responses also get the headers. The log contains the error; the
-    client gets no details.
+    Internal errors are logged here, so that their responses also get the headers; the client gets no details.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:

@@ -46,18 +46,12 @@ MEDIA = {
 }
 _PREDICTIONS = "predictions"
 _ROUNDED = "Metrics are rounded, and details left out, because the ground truth is not shown."
-_WORST = 3
-"""Number of error types whose examples the page of a run shows: those that cost the most mAP."""
-_WIDTH = 160
-"""Width of a text report in characters."""
+_WORST = 3  # number of error types whose examples the page of a run shows: those that cost the most mAP
+_WIDTH = 160  # width of a text report in characters
 
 
 def do(task: Task, folder: Path) -> Done:
-    """Run a job in a folder, write its output files to the subfolder ``out``, and return its result.
-
-    Raises:
-        ShoeError: if the input of the job is wrong; a retry would fail, too.
-    """
+    """Run a job in a folder, and return its result; ShoeError if the input is wrong, so that a retry would fail."""
     (folder / "out").mkdir()
     done = _KINDS[task.kind](_JobFolder(task, folder))
     done.outputs = {path.name: MEDIA[path.suffix] for path in sorted((folder / "out").iterdir())}
@@ -320,8 +314,7 @@ def reduce_classes(path: Path) -> None:
     path.write_text(delimited_text([header, *kept]), "utf-8")
 
 
-_GRACE = 5
-"""Seconds of CPU time between the signal at the CPU limit (SIGXCPU) and the kill."""
+_GRACE = 5  # seconds of CPU time between the signal at the CPU limit (SIGXCPU) and the kill
 
 
 def main() -> None:

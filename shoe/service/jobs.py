@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from shoe.service.database import to_json
+from shoe.service.database import read_row, to_json
 from shoe.service.folder import Folder
 from shoe.service.truths import TruthOptions
 from shoe.service.types import File, ScoringFields
@@ -26,29 +26,19 @@ MOST_DEATHS = 3
 """Number of crashes of a job's child process after which the job fails; exceeded resource limits do not count."""
 LEASE = 60.0
 """Seconds after the last progress report of a worker until its job is queued again."""
-
-
 _OUTCOMES = 2
 """Version of the output files of jobs. Since version 2, metrics on a ground truth that is not shown are rounded."""
 
 
 class ScoringRequest(ScoringFields, kw_only=True):
-    """Request to score or diagnose predictions: hashes of files, and the options of ``shoe score``.
+    """Request to score or diagnose predictions: hashes of files, and the options of ``shoe score``."""
 
-    Attributes:
-        predictions: SHA-256 of the prediction file.
-        similarity: "name" of the similarity, and for a registered map also "folder" and "digest".
-        name: name of the predictions in reports.
-        file: name of the prediction file as uploaded.
-        shown: whether reports may contain boxes and labels of the ground truth.
-    """
-
-    predictions: str
+    predictions: str  # SHA-256 of the prediction file
     truth: TruthOptions
-    similarity: dict[str, str]
-    name: str = "predictions"
-    file: str | None = None
-    shown: bool = False
+    similarity: dict[str, str]  # "name" of the similarity, and for a registered map also "folder" and "digest"
+    name: str = "predictions"  # name of the predictions in reports
+    file: str | None = None  # name of the prediction file as uploaded
+    shown: bool = False  # whether reports may contain boxes and labels of the ground truth
 
 
 class ComparedRun(msgspec.Struct):
@@ -69,18 +59,12 @@ class ComparisonRequest(msgspec.Struct):
 
 
 class RankingRequest(msgspec.Struct):
-    """Request to compute a run's metrics on bootstrap samples, from which a leaderboard ranks the run.
+    """Request to compute a run's metrics on bootstrap samples, from which a leaderboard ranks the run."""
 
-    Attributes:
-        run: SHA-256 of the file ``run.shoe`` of the run.
-        resamples, seed: number of bootstrap samples of images, and random seed.
-        shown: whether reports may contain boxes and labels of the ground truth; otherwise, the metrics are rounded.
-    """
-
-    run: str
-    resamples: int
+    run: str  # SHA-256 of the file ``run.shoe`` of the run
+    resamples: int  # number of bootstrap samples of images
     seed: int
-    shown: bool
+    shown: bool  # whether reports may contain boxes and labels of the ground truth; otherwise, metrics are rounded
 
 
 def command(kind: str, request: Mapping[str, Any], file: str | None = None) -> str:
@@ -120,23 +104,12 @@ def files_of(kind: str, request: Mapping[str, Any]) -> list[str]:
     return [asked.predictions, *(file.sha256 for file in asked.truth.files)]
 
 
-def map_of(request: Mapping[str, Any]) -> str | None:
-    """Return the folder name of the registered similarity map that a job reads; None if it reads no such map."""
-    folder: str | None = request.get("similarity", {}).get("folder")
-    return folder
-
-
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job to queue.
+    """A job to queue."""
 
-    Attributes:
-        kind: kind of job: "score", "compare", "board", "diagnose" or "page".
-        request: everything that the outcome of the job depends on, as JSON values.
-    """
-
-    kind: str
-    request: Mapping[str, Any]
+    kind: str  # a key of PRIORITIES
+    request: Mapping[str, Any]  # everything that the outcome of the job depends on, as JSON values
 
     @property
     def key(self) -> str:
@@ -145,20 +118,14 @@ class NewJob:
         return hashlib.sha256(msgspec.json.encode(whole, order="deterministic")).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A job that a worker has claimed.
-
-    Attributes:
-        attempt: number of the attempt, from 1.
-        deaths: number of crashes of the job's child process in earlier attempts.
-    """
+class Job(msgspec.Struct, frozen=True):
+    """A job that a worker has claimed."""
 
     key: str
     kind: str
     request: dict[str, Any]
-    attempt: int
-    deaths: int
+    attempt: int  # number of the attempt, from 1
+    deaths: int  # number of crashes of the job's child process in earlier attempts
 
 
 def add(db: sqlite3.Connection, new: NewJob) -> None:
@@ -192,16 +159,13 @@ def claim(folder: Folder, lease: float = LEASE) -> Job | None:
             "ON CONFLICT (team) DO UPDATE SET served = excluded.served",
             (now, row["key"]),
         )
-        job = _job(row)
+        job = read_row(row, Job)
         _write_log(db, job, [f"started, attempt {job.attempt}"])
     return job
 
 
 def beat(folder: Folder, job: Job, stage: str, progress: float, lines: Sequence[str] = ()) -> bool:
-    """Renew the lease of a running job, and record its stage, its progress (0 to 1) and new lines for its log.
-
-    Return False, and record nothing, if the attempt is not running any more, for example because the job was cancelled.
-    """
+    """Renew the lease of a job, and record stage, progress (0 to 1) and log lines; False if it is not running."""
     with folder.database.write() as db:
         return _update(db, job, lines, lease_until=time.time() + LEASE, stage=stage, progress=progress)
 
@@ -219,10 +183,7 @@ def finish(
 
     Return False, and record nothing, if the attempt is not running any more, for example because the job was cancelled.
 
-    Args:
-        outputs: output files by name, which must be stored already.
-        figures: metrics by key.
-        signature: signature of a scoring job.
+    `outputs` are the output files by name, which must be stored already; `figures` the metrics by key.
     """
     columns = {"outputs": to_json(outputs), "figures": to_json(figures or {}), "signature": signature}
     ended = {"stage": None, "progress": 1, "lease_until": None, "deaths": 0, "ended": time.time()}
@@ -240,10 +201,7 @@ def fail(folder: Folder, job: Job, reason: str, lines: Sequence[str] = ()) -> bo
 
 
 def give_up(folder: Folder, job: Job, why: str, lines: Sequence[str] = ()) -> bool:
-    """Queue a job again after a crash of its child process (cause: `why`); at the third crash, fail the job.
-
-    Return False, and record nothing, if the attempt is not running any more, for example because the job was cancelled.
-    """
+    """Queue a job again after a crash of its child process, or fail it at the third; False if it is not running."""
     deaths = job.deaths + 1
     if deaths >= MOST_DEATHS:
         return fail(folder, job, f"{why}, {deaths} times", lines)
@@ -258,12 +216,7 @@ def release(folder: Folder, job: Job, why: str = "the server stops", lines: Sequ
 def running(folder: Folder) -> list[Job]:
     """Return all running jobs."""
     with folder.database.read() as db:
-        rows = db.execute("SELECT * FROM jobs WHERE state = 'running'").fetchall()
-    return [_job(row) for row in rows]
-
-
-def _job(row: sqlite3.Row) -> Job:
-    return Job(row["key"], row["kind"], msgspec.json.decode(row["request"]), row["attempt"], row["deaths"])
+        return [read_row(row, Job) for row in db.execute("SELECT * FROM jobs WHERE state = 'running'")]
 
 
 def requeue_lost(folder: Folder, now: float | None = None) -> int:

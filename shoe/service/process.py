@@ -32,19 +32,12 @@ DONE = "done.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Resource limits of one job.
+    """Resource limits of one job."""
 
-    Attributes:
-        memory: address space in bytes.
-        cpu: CPU time in seconds.
-        file_size: size of each output file in bytes.
-        wall: elapsed time in seconds until the job is killed.
-    """
-
-    memory: int = 16_000_000_000
-    cpu: int = 3600
-    file_size: int = 2_000_000_000
-    wall: float = 3600.0
+    memory: int = 16_000_000_000  # address space in bytes
+    cpu: int = 3600  # CPU time in seconds
+    file_size: int = 2_000_000_000  # size of each output file in bytes
+    wall: float = 3600.0  # elapsed time in seconds until the job is killed
 
 
 class Done(msgspec.Struct, tag="done"):
@@ -74,34 +67,24 @@ class Task(msgspec.Struct):
 class End(msgspec.Struct, frozen=True):
     """How an attempt at a job ended without a result.
 
-    Attributes:
-        reason: cause, shown to the user.
-        then: "fail" if a retry would end in the same way, "retry" for a limited number of retries, "requeue" for
-            unlimited retries, if the job is not the cause.
-        last_words: last lines of error output of the child process, for example a traceback.
+    `then` is "fail" if a retry would end in the same way, "retry" for a limited number of retries, "requeue" for
+    unlimited retries, if the job is not the cause.
     """
 
-    reason: str
+    reason: str  # cause, shown to the user
     then: Literal["fail", "retry", "requeue"]
-    last_words: str = ""
+    last_words: str = ""  # last lines of error output of the child process, for example a traceback
 
 
-class RunningJob(Protocol):
-    """A job that runs in a child process on this machine or another machine."""
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the child process has ended and all its lines are returned, or `listen` has detected a timeout."""
+class _RunningJob(Protocol):
+    """Interface of a job that runs in a child process on this machine (:class:`Child`) or another machine."""
 
     @property
-    def end(self) -> End | None:
-        """Reason why the child process was killed or failed; None if it exited with code 0. Defined if `is_over`."""
-
-    def listen(self, seconds: float) -> list[str]:
-        """Wait at most about `seconds` for output of the child process; return ``stage`` and ``log`` lines, if any."""
-
-    def close(self) -> None:
-        """Kill the child process if it is still running."""
+    def is_over(self) -> bool: ...
+    @property
+    def end(self) -> End | None: ...
+    def listen(self, seconds: float) -> list[str]: ...
+    def close(self) -> None: ...
 
 
 class Child:
@@ -193,18 +176,13 @@ class Child:
 
 
 class Executor:
-    """Executor that runs jobs in child processes of this process; a subclass uses other machines.
+    """Executor that runs jobs in child processes of this process; a subclass uses other machines."""
 
-    Attributes:
-        name: value of ``--engine``.
-        jobs: default number of jobs at a time.
-        is_ready: whether a job can be started now.
-    """
+    name: Literal["processes", "ray"] = "processes"  # value of ``--engine``
+    jobs = 1  # default number of jobs at a time
+    is_ready = True  # whether a job can be started now
 
-    name: Literal["processes", "ray"] = "processes"
-    jobs, is_ready = 1, True
-
-    def start(self, scratch: Path, task: Task) -> RunningJob:
+    def start(self, scratch: Path, task: Task) -> _RunningJob:
         """Start the job `task`, which writes its results to the new folder `scratch`, and return the running job."""
         return Child(scratch, task)
 
@@ -213,17 +191,13 @@ class Executor:
 
 
 _PR_SET_PDEATHSIG = 1
-_NICE = 5
-"""Niceness of jobs, so that the server responds quickly while all cores run jobs."""
+_NICE = 5  # niceness of jobs, so that the server responds quickly while all cores run jobs
 _SESSION = Path("/proc/self/autogroup")
 """File of Linux with the niceness of a session: where it exists, that of a process counts within its session only."""
 
 
 def depend_on_parent() -> None:
-    """Let the kernel kill this process when its parent dies, and lower the priority of this process.
-
-    The process ID of the parent is the second argument of the command line.
-    """
+    """Let the kernel kill this process when its parent dies (the second argument is its ID), and lower its priority."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != int(sys.argv[2]):  # the parent has died already
         os._exit(1)

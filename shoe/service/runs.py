@@ -3,7 +3,8 @@
 import re
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -11,9 +12,9 @@ from shoe.core.errors import OptionError, pluralize, printable, quote
 from shoe.service import truths
 from shoe.service.database import read_row, to_json
 from shoe.service.errors import ConflictError, FullError, NotFoundError
-from shoe.service.folder import Folder, StoreEntry
+from shoe.service.folder import Folder
 from shoe.service.jobs import command
-from shoe.service.types import File, Line, Run, Visibility
+from shoe.service.types import File, Line, Run, StoredFile, Visibility
 
 THE_FILE = "{file}"
 """Placeholder for the name of the prediction file in the log and in the failure reason of a job.
@@ -29,35 +30,14 @@ def run(folder: Folder, id_: str) -> Run:
         return _runs(db, [_row(db, id_)])[0]
 
 
-def runs(
-    folder: Folder,
-    team: str | None = None,
-    after: str | None = None,
-    limit: int = 50,
-    state: str | None = None,
-    *,
-    name: str | None = None,
-    truth: str | None = None,
-) -> list[Run]:
-    """Return at most `limit` runs, the latest first, without deleted runs.
+def runs(folder: Folder, where: str = "TRUE", values: Mapping[str, Any] = {}, limit: int = -1) -> list[Run]:
+    """Return at most `limit` runs (-1: all), the latest first, without deleted runs.
 
-    Args:
-        team: team whose runs are listed in addition to public runs; None for all runs.
-        after: ID of the last run of the previous page; None for the first page. An unknown ID gives no runs.
-        state, truth: return only runs in this state, or only runs scored on this ground truth; None for all runs.
-        name: return only runs whose name contains this text; upper and lower case of ASCII letters are equal.
+    `where` is an SQL condition on the tables `runs` and `jobs`, with named placeholders for `values`.
     """
+    query = f"{_RUNS} WHERE runs.deleted = 0 AND {where} ORDER BY runs.number DESC LIMIT :limit"
     with folder.database.read() as db:
-        rows = db.execute(
-            _RUNS  # noqa: S608 - constants of this file
-            + " WHERE runs.deleted = 0 AND (?1 IS NULL OR runs.team = ?1 OR runs.visibility = 'public') "
-            "AND (?2 IS NULL OR runs.number < (SELECT number FROM runs WHERE id = ?2)) "
-            "AND (?3 IS NULL OR ?3 = CASE WHEN runs.cancelled THEN 'cancelled' ELSE jobs.state END) "
-            "AND (?5 IS NULL OR instr(lower(runs.name), lower(?5))) AND (?6 IS NULL OR runs.truth = ?6) "
-            "ORDER BY runs.number DESC LIMIT ?4",
-            (team, after, state, limit, name, truth),
-        ).fetchall()
-        return _runs(db, rows)
+        return _runs(db, db.execute(query, {**values, "limit": limit}).fetchall())
 
 
 def log(folder: Folder, id_: str, after: int = 0) -> list[Line]:
@@ -80,10 +60,7 @@ def command_of(folder: Folder, id_: str) -> str:
 
 
 def cancel(folder: Folder, id_: str) -> Run:
-    """Cancel a queued or running run, and return the run; raise ConflictError if the run has ended.
-
-    The job of the run continues if another run needs the job.
-    """
+    """Cancel a run, whose job continues if another run needs it, and return the run; ConflictError if it has ended."""
     with folder.database.write() as db:
         cancelled = db.execute(
             "UPDATE runs SET cancelled = 1 WHERE id = ? AND cancelled = 0 "
@@ -102,8 +79,7 @@ def change(
 ) -> Run:
     """Change the name (cut to 200 characters), visibility and link of a run, if not None, and return the run.
 
-    Raises:
-        OptionError: if the link is neither "", which removes the link, nor an address with http or https.
+    Raise OptionError if the link is neither "", which removes the link, nor an address with http or https.
     """
     if link and not _LINK.fullmatch(link):
         raise OptionError(f"link: found {quote(link)}, expected an address that starts with https:// or http://")
@@ -196,11 +172,10 @@ def _run(db: sqlite3.Connection, row: sqlite3.Row, others: Sequence[sqlite3.Row]
     )
 
 
-def add_file(folder: Folder, team: str, name: str, stored: StoreEntry, most: int | None = None) -> None:
+def add_file(folder: Folder, team: str, name: str, stored: StoredFile, most: int | None = None) -> None:
     """Record a stored file as a prediction file of a team, with the file name `name`, which replaces an earlier name.
 
-    Raises:
-        FullError: if the team's files would exceed `most` bytes in total (None: no limit); nothing is recorded then.
+    Raise FullError, and record nothing, if the team's files would exceed `most` bytes in total (None: no limit).
     """
     now = time.time()
     with folder.database.write() as db:

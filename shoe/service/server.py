@@ -10,7 +10,7 @@ import socket
 import sys
 import termios
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
@@ -28,10 +28,8 @@ from shoe.service.tokens import ADMIN, new_token, tokens
 from shoe.service.worker import Worker
 
 _KEEP_ALIVE, _GRACE, _BACKLOG = 15, 5, 512
-_FILES = 512
-"""Number of open files besides connections: uploads, results, the database, pipes of jobs."""
-_LINGER = 2.0
-"""Seconds for which the rest of a refused request is received, so that the client can read the response."""
+_FILES = 512  # number of open files besides connections: uploads, results, the database, pipes of jobs
+_LINGER = 2.0  # seconds for which the rest of a refused request is received, so that the client can read the response
 _LONGEST_HEADERS = 32_768
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -47,46 +45,41 @@ def serve(
 ) -> None:
     """Serve a data folder until the signal SIGINT or SIGTERM, then close it; the next start repeats interrupted jobs.
 
+    Raise OptionError if another server uses the folder, the address is not available, or the cluster does not respond,
+    and InputError if the database of the folder is damaged.
+
     Args:
         children: number of jobs at a time (default: 1, or the number of cores of the cluster).
         cluster: address of the Ray cluster that runs the jobs, as for ``ray.init``; None to run jobs on this machine.
         progress: callback for lines of text: the address of the server, and at the first start an admin token.
-
-    Raises:
-        OptionError: if another server uses the folder, the address is not available, or the cluster does not respond.
-        InputError: if the database of the folder is damaged.
     """
     folder.lock()
     folder.database.check()
     _allow_files(settings.connections + _FILES)
-    listening = _listen(settings)
-    executor: Executor = Executor()
-    try:
+    with ExitStack() as ended:  # in reverse order: the worker first, the folder last
+        ended.callback(folder.close)
+        listening = _listen(settings)
+        ended.callback(listening.close)
+        executor = Executor()
         if cluster is not None:
-            from shoe.service.ray_executor import RayExecutor
+            from shoe.service.cluster_jobs import RayExecutor
 
             executor = RayExecutor(cluster)
+        ended.callback(executor.stop)
         worker = Worker(folder, children or executor.jobs, limits, executor)
         has_admin = any(ADMIN in token.scopes for token in tokens(folder))
         first = None if has_admin else new_token(folder, "first", ADMIN, [ADMIN])
-        app = make_app(folder, settings, executor)
-        server = _Server(_config(app, settings))
+        server = _Server(_config(make_app(folder, settings, executor), settings))
         gc.freeze()  # otherwise each full garbage collection would visit all modules and stop the server for 60 ms
         worker.start()
-        try:
-            host, port = listening.getsockname()[:2]
-            progress(f"shoe serves at http://{f'[{host}]' if ':' in host else host}:{port}")
-            if settings.open_to == "tokens":
-                progress("every client needs a token: create one with `shoe serve token`")
-            if first is not None:
-                progress(f"admin token, shown only once: {first}")
-            server.run(sockets=[listening])
-        finally:
-            worker.stop()
-    finally:
-        executor.stop()
-        listening.close()
-        folder.close()
+        ended.callback(worker.stop)
+        host, port = listening.getsockname()[:2]
+        progress(f"shoe serves at http://{f'[{host}]' if ':' in host else host}:{port}")
+        if settings.open_to == "tokens":
+            progress("every client needs a token: create one with `shoe serve token`")
+        if first is not None:
+            progress(f"admin token, shown only once: {first}")
+        server.run(sockets=[listening])
 
 
 def _allow_files(wanted: int) -> None:

@@ -19,8 +19,7 @@ _MOST = 20
 """Limit of stored answers per question, on average over the questions for a rater; corrections are answers, too."""
 _DAY = 86_400_000
 _log = logging.getLogger(__name__)
-_TEAM = "study "
-"""Prefix of the team of raters' tokens; the ID of the study follows."""
+_TEAM = "study "  # prefix of the team of raters' tokens; the ID of the study follows
 
 
 class Returned(msgspec.Struct):
@@ -48,11 +47,8 @@ def publish(
 ) -> None:
     """Publish a study; if the study is published already, update only `shown`, and add new raters and images.
 
-    Args:
-        shown: content of the page for all raters.
-        levels: number of rating levels; ratings range from 0 to `levels` - 1.
-        raters: questions by name of the rater.
-        pictures: images as ``data:`` URLs, by file name.
+    `shown` is the content of the page for all raters; ratings range from 0 to `levels` - 1. `raters` has the questions
+    by name of the rater, and `pictures` images as ``data:`` URLs by file name.
     """
     with folder.database.write() as db:
         db.execute(
@@ -68,11 +64,7 @@ def publish(
 def invite(folder: Folder, id_: str, names: Sequence[str] = ()) -> dict[str, str]:
     """Create tokens for raters of a study who have no valid token, and replace the tokens of the raters `names`.
 
-    Returns:
-        New tokens by name of the rater, which cannot be shown again; empty if no rater needs a token.
-
-    Raises:
-        OptionError: if a name is not a rater of the study.
+    Return the new tokens, which cannot be shown again, by name of the rater; raise OptionError for an unknown rater.
     """
     with folder.database.read() as db:
         known = _raters(db, id_)
@@ -115,10 +107,8 @@ def _read_questions(db: sqlite3.Connection, identity: tokens.Identity) -> tuple[
 def add_answers(folder: Folder, identity: tokens.Identity, answers: Sequence[Answer]) -> int:
     """Store answers of a rater (exactly equal answers once); return the number of all stored answers of the rater.
 
-    Raises:
-        NotFoundError: if the study of the token is not published on this server.
-        InputError: if an answer does not belong to a question for this rater, or its rating is out of range.
-        ConflictError: if the rater has more than 20 answers per question, on average.
+    Raise NotFoundError if the study of the token is not published on this server, InputError if an answer belongs to no
+    question for this rater or its rating is out of range, ConflictError for over 20 answers per question on average.
     """
     with folder.database.read() as db:
         rater, levels = _read_questions(db, identity)
@@ -172,5 +162,4 @@ def _raters(db: sqlite3.Connection, id_: str) -> list[str]:
 
 
 def _study_and_rater(identity: tokens.Identity) -> tuple[str, str]:
-    """Return (study ID, rater name) for a caller with a rater token."""
     return str(identity.team).removeprefix(_TEAM), identity.name

@@ -14,7 +14,7 @@ from shoe.benchmarks import benchmark
 from shoe.benchmarks.protocols import shortest
 from shoe.core.errors import OptionError, printable, unknown_name
 from shoe.predictions import validate_names
-from shoe.service import jobs
+from shoe.service import boards, jobs
 from shoe.service.database import to_json
 from shoe.service.errors import BusyError, ConflictError, NotFoundError, QuotaError
 from shoe.service.folder import Folder
@@ -55,13 +55,13 @@ def submit(
 
     Raises:
         NotFoundError: if the team did not upload the predictions, or the leaderboard is unknown.
-        OptionError: for an unknown ground truth, protocol, option, similarity, subset, format, box convention or score
-            scale.
-        QuotaError: if the team has reached the limit of submissions in 24 hours.
-        BusyError: if too many runs of the team are queued or running.
+        OptionError: for an unknown name or value in the request.
+        QuotaError, BusyError: if the team has reached its limit of submissions in 24 hours, or of unfinished runs.
     """
     if board is not None:
-        request = _request_of_board(folder, board, request)
+        own = boards.board(folder, board)
+        read = {name: getattr(request, name) for name in ("boxes", "scores", "format", "bad_boxes")}
+        request = msgspec.structs.replace(own.request, truth=own.truth, **read)
     target = truth(folder, request.truth)
     new = _scoring(folder, target, prediction_sha256, request)
     file = file_name(folder, team, prediction_sha256)
@@ -113,19 +113,14 @@ def compare(
     visibility: Visibility = "team",
     most_waiting: int | None = None,
 ) -> Run:
-    """Submit a comparison of finished runs; return the run of the comparison, or of an equal earlier comparison.
+    """Submit a comparison of 2 to 20 finished runs; return its run, or the run of an equal earlier comparison.
 
-    Args:
-        ids: IDs of 2 to 20 runs on one ground truth.
-        resamples: number of bootstrap samples of images; None for the default of ``shoe compare``.
-        seed: random seed for bootstrap and randomisation test.
-        allow_different: whether runs with different signatures are accepted.
-        most_waiting: limit of the team's queued and running runs; None for no limit.
+    `resamples`, `seed` and `allow_different` are the options of ``shoe compare``.
 
     Raises:
         NotFoundError: for an unknown run.
         ConflictError: if a run is not done, or is a comparison itself.
-        BusyError: if too many runs of the team are queued or running.
+        BusyError: if the team has `most_waiting` queued and running runs or more.
         OptionError: for too few or too many runs, or duplicate runs.
     """
     if not 2 <= len(set(ids)) == len(ids) <= _MOST_COMPARED:
@@ -136,16 +131,12 @@ def compare(
             state = "a comparison" if one.kind == "compare" else one.state
             raise ConflictError(f"run {one.id} is {state}: only finished scoring runs can be compared")
     names = [one.name for one in found]
+    unique = [name if names.count(name) == 1 else f"{name} ({n})" for n, name in enumerate(names, 1)]
+    files = [one.outputs["run.shoe"].sha256 for one in found]
     shown = {each.name: each.shown for each in truths(folder)}
     request = {
         "shown": all(shown.get(one.truth, False) for one in found),
-        "runs": [
-            {
-                "sha256": one.outputs["run.shoe"].sha256,
-                "name": one.name if names.count(one.name) == 1 else f"{one.name} ({n})",
-            }
-            for n, one in enumerate(found, 1)
-        ],
+        "runs": [{"sha256": sha256, "name": name} for sha256, name in zip(files, unique, strict=True)],
     }
     options = {"resamples": resamples, "seed": seed, "allow_different": allow_different}
     new = NewJob("compare", request | options)
@@ -197,16 +188,6 @@ def _scoring(folder: Folder, target: Truth, sha256: str, request: Request) -> Ne
     return NewJob("score", {"predictions": sha256, **asked})
 
 
-def _request_of_board(folder: Folder, board: str, request: Request) -> Request:
-    with folder.database.read() as db:
-        row = db.execute("SELECT * FROM boards WHERE name = ?", (board,)).fetchone()
-    if row is None:
-        raise NotFoundError(f"no leaderboard {printable(board)}")
-    own = msgspec.json.decode(row["request"], type=Request)
-    read = {name: getattr(request, name) for name in ("boxes", "scores", "format", "bad_boxes")}
-    return msgspec.structs.replace(own, truth=row["truth"], **read)
-
-
 def _add_run(
     folder: Folder,
     team: str,
@@ -219,10 +200,7 @@ def _add_run(
     new_name: str | None = None,
     **columns: str,
 ) -> Run:
-    """Queue a job, and return its new run, or the team's run with the same job, ground truth and leaderboard.
-
-    ``new_name``: name that the existing run gets; None to keep its name.
-    """
+    """Queue a job, and return its new run, or the team's run with the same job and leaderboard, named `new_name`."""
     row: dict[str, Any] = {"team": team, "key": new.key, "board": board, **columns}
     correct_times(folder)
     with folder.database.write() as db:
@@ -248,16 +226,12 @@ def _add_run(
 
 
 class Quota(NamedTuple):
-    """Quota of a team: `limit` submissions (None: any number) in 24 hours to a leaderboard or ground truth `name`.
+    """Quota of a team: number of submissions in 24 hours to a leaderboard, or on a ground truth."""
 
-    `used` is the number of submissions in the last 24 hours (0 without a limit), and `free_at` the time of the next
-    possible submission, in seconds since 1970, if the limit is reached, else None.
-    """
-
-    name: str
-    limit: int | None
-    used: int
-    free_at: float | None
+    name: str  # name of the leaderboard or ground truth
+    limit: int | None  # None for any number
+    used: int  # number of submissions in the last 24 hours; 0 without a limit
+    free_at: float | None  # time of the next possible submission, in seconds since 1970, if the limit is reached
 
     @property
     def left(self) -> int | None:
@@ -292,7 +266,6 @@ def quota_of(db: sqlite3.Connection, team: str, board: str | None, truth: str) -
 
 
 def _check_quota(db: sqlite3.Connection, team: str, board: str | None, truth: str) -> None:
-    """Raise QuotaError if a team has reached its limit of submissions in 24 hours, as in :func:`quota_of`."""
     quota = quota_of(db, team, board, truth)
     if quota.free_at is not None:
         at = f"{datetime.fromtimestamp(quota.free_at, UTC):%Y-%m-%d %H:%M} UTC"

@@ -20,21 +20,12 @@ COMMAND_LINE = "command line"
 """Name of the actor in the audit log for commands on the server's own machine."""
 
 
-def record(
-    folder: Folder,
-    actor: str,
-    action: str,
-    object: str | None = None,  # noqa: A002 - column of the audit log
-    detail: str | None = None,
-    address: str | None = None,
-) -> None:
-    """Add `action` on `object` by `actor` at a network `address` to the audit log; texts are cut to 300 characters."""
-    texts = [None if text is None else printable(text, 300) for text in (actor, address, action, object, detail)]
+def record(folder: Folder, actor: str, action: str, changed: str | None = None, address: str | None = None) -> None:
+    """Add `action` on `changed` by `actor` at a network `address` to the audit log; texts are cut to 300 characters."""
+    texts = [None if text is None else printable(text, 300) for text in (actor, address, action, changed)]
     with folder.database.write() as db:
-        db.execute(
-            "INSERT INTO audit (at, actor, address, action, object, detail) VALUES (?, ?, ?, ?, ?, ?)",
-            (time.time(), *texts),
-        )
+        query = "INSERT INTO audit (at, actor, address, action, object) VALUES (?, ?, ?, ?, ?)"
+        db.execute(query, (time.time(), *texts))
 
 
 def entries(folder: Folder, before: int | None = None, limit: int = 100) -> list[Entry]:
@@ -61,19 +52,12 @@ _DAY = 86400.0
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A caller of the API.
+    """A caller of the API."""
 
-    Attributes:
-        team: team of the token; without a token "local" for a local caller, None for an anonymous caller.
-        scopes: permissions of the token.
-        name: name of the token.
-        key: token hash or network address, by which requests are counted for rate limits; None for no limit.
-    """
-
-    team: str | None
-    scopes: frozenset[str]
-    name: str
-    key: str | None
+    team: str | None  # team of the token; without a token "local" for a local caller, None for an anonymous caller
+    scopes: frozenset[str]  # permissions of the token
+    name: str  # name of the token
+    key: str | None  # token hash or network address, by which requests are counted; None for no rate limit
 
     def allows(self, scope: Scope) -> bool:
         """Return whether the caller has a permission, or a higher permission that includes it."""
@@ -85,14 +69,9 @@ def new_token(
 ) -> str:
     """Create a token of 256 random bits, store a hash of the token, and return the token.
 
-    Args:
-        name: name of the user or program that gets the token.
-        team: team of the token, which is created if absent.
-        days: days until the token expires; None for no expiry.
-
-    Raises:
-        OptionError: if a permission is missing or unknown, name or team are not 1 to 80 printable characters, or `days`
-            is not above 0 and at most 36500.
+    `name` is the name of the user or program that gets the token. A team that does not exist is created. The token
+    expires after `days` (None: never). Raise OptionError if a permission is missing or unknown, name or team are not 1
+    to 80 printable characters, or `days` is not above 0 and at most 36500.
     """
     for what, given in (("name", name), ("team", team)):
         if not given.strip() or len(given) > _LONGEST_NAME or not given.isprintable():
@@ -129,13 +108,7 @@ def tokens(folder: Folder) -> list[Token]:
 
 
 def revoke(folder: Folder, prefix: str) -> Token:
-    """Revoke a token and its sessions; return the revoked token.
-
-    `prefix` is the whole token, or its first 10 characters, with or without "..." as in lists.
-
-    Raises:
-        NotFoundError: if there is no such token, or the token has been revoked already.
-    """
+    """Revoke and return a token (whole, or its first 10 characters), and end its sessions; NotFoundError if absent."""
     prefix, now = prefix.strip()[:_SHOWN], time.time()
     found = next((token for token in tokens(folder) if token.prefix == prefix and token.revoked is None), None)
     if found is None:

@@ -16,6 +16,7 @@ import msgspec
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.protocols import Options, choose
 from shoe.core.errors import InputError, OptionError, quote, unknown_name
+from shoe.service import types
 from shoe.service.database import read_row, to_json
 from shoe.service.folder import Folder
 from shoe.service.types import Map, Request
@@ -49,36 +50,11 @@ class TruthOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return tuple(file for file in (self.truth, self.classes, self.image_labels) if file is not None)
 
 
-class Truth(msgspec.Struct, frozen=True):
-    """A registered ground truth.
+class Truth(types.Truth, frozen=True, kw_only=True):
+    """A registered ground truth: its metadata, the SHA-256 of its file, and the options for reading its files."""
 
-    Attributes:
-        reading: files of the ground truth, and the options with which the files are read.
-        facts: metadata of the ground truth that results depend on, as in signatures.
-        shown: whether boxes and labels may leave the server.
-        created: time of the registration, in seconds since 1970.
-    """
-
-    name: str
+    sha256: str
     reading: TruthOptions
-    facts: dict[str, str]
-    shown: bool
-    created: float
-
-    @property
-    def dataset(self) -> str:
-        """Name of the dataset."""
-        return self.reading.dataset
-
-    @property
-    def split(self) -> str | None:
-        """Split given at registration (a class split, or a split of the file); None if none was given."""
-        return self.reading.split
-
-    @property
-    def sha256(self) -> str:
-        """SHA-256 of the ground-truth file."""
-        return self.reading.truth.sha256
 
 
 def add_truth(
@@ -99,9 +75,8 @@ def add_truth(
         split: name of a split of the classes (rf-uc), or of the image split to use if a file has several (test2015).
         classes: file of a class table that replaces the packaged class table.
 
-    Raises:
-        InputError: if a file cannot be read.
-        OptionError: if the name is taken or not valid, or the dataset or split is unknown.
+    Raise InputError if a file cannot be read, and OptionError for a name that is taken or not valid, or an unknown
+    dataset or split.
     """
     from shoe.benchmarks.classes import read_classes
     from shoe.predictions.truth import read_ground_truth
@@ -118,7 +93,10 @@ def add_truth(
     given = {name: Path(file) for name, file in files.items() if file}
     stored = {name: StoredFile(folder.files.put(file).sha256, file.name) for name, file in given.items()}
     reading = TruthOptions(dataset=dataset, split=split, **stored)
-    made = Truth(name, reading, read.signature_fields(), shown, time.time())
+    made = Truth(
+        name=name, dataset=dataset, split=split, sha256=reading.truth.sha256, reading=reading,
+        facts=read.signature_fields(), shown=shown, created=time.time(),
+    )  # fmt: skip
     for other in truths(folder):
         if other.sha256 == made.sha256 and other.shown != shown:
             _log.warning("truth %s shows what truth %s hides", *((name, other.name) if shown else (other.name, name)))
@@ -127,10 +105,13 @@ def add_truth(
     return made
 
 
-def truths(folder: Folder) -> list[Truth]:
-    """Return all ground truths, sorted by name."""
+def truths(folder: Folder, name: str | None = None) -> list[Truth]:
+    """Return all ground truths, sorted by name, or only the ground truth `name`, if there is one."""
+    query = (
+        "SELECT *, json_extract(options, '$.split') AS split FROM truths WHERE name = coalesce(?, name) ORDER BY name"
+    )
     with folder.database.read() as db:
-        rows = db.execute("SELECT * FROM truths ORDER BY name")
+        rows = db.execute(query, (name,))
         return [read_row(row, Truth, reading=msgspec.json.decode(row["options"], type=TruthOptions)) for row in rows]
 
 
@@ -150,12 +131,7 @@ def options_of(target: Truth, request: Request) -> Options:
 
 
 def add_map(folder: Folder, name: str, path: str | Path) -> Map:
-    """Register the similarity map in the folder `path`, store a copy of the folder, and return the map.
-
-    Raises:
-        InputError: if the map cannot be read.
-        OptionError: if the name is taken, not valid, or the name of a built-in similarity.
-    """
+    """Register the similarity map in the folder `path`, store a copy of the folder, and return the map."""
     from shoe.similarity import load_similarity
 
     check_name("map", name)
@@ -183,10 +159,7 @@ def maps(folder: Folder) -> list[Map]:
 def similarity(folder: Folder, name: str, dataset: str = DEFAULT) -> dict[str, str]:
     """Return the description of a similarity for a job: "name", and for a registered map "folder" and hash ("digest").
 
-    The name "dataset" stands for the default similarity of the dataset.
-
-    Raises:
-        OptionError: if there is no similarity of this name; a path is not accepted.
+    The name "dataset" stands for the default similarity of the dataset. Raise OptionError for other names and paths.
     """
     registered = {each.name: each for each in maps(folder)}
     if name == "dataset":
@@ -209,10 +182,7 @@ def loaded(place: str, ensemble: str = "mean") -> Similarity:
 
 
 def check_name(noun: str, name: str) -> None:
-    """Raise OptionError unless a name consists of 1 to 64 letters, digits, dots, dashes and underscores.
-
-    The first character must be a letter or digit. `noun` is the kind of object in the error message, such as "board".
-    """
+    """Raise OptionError for a name that is not 1 to 64 letters, digits, dots, dashes and underscores."""
     if not _NAME.fullmatch(name):
         raise OptionError(f"{noun}: found the name {quote(name)}, expected at most 64 letters, digits, '.', '_', '-'")
 

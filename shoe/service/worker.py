@@ -19,10 +19,8 @@ from shoe.service.process import DONE, Done, End, Executor, Failed, Limits, Task
 from shoe.service.runs import tidy
 from shoe.service.types import File
 
-_IDLE = 1.0
-"""Seconds between two checks of an empty queue; a submission in this process wakes the worker at once."""
-_TIDY = 3600.0
-"""Seconds between two removals of deleted runs and unused files."""
+_IDLE = 1.0  # seconds between two checks of an empty queue; a submission in this process wakes the worker at once
+_TIDY = 3600.0  # seconds between two removals of deleted runs and unused files
 _BEAT, _NEWS, _LOOK = 5.0, 0.5, 0.2
 """Seconds between two progress reports without changes, and with changes; seconds between two checks of a child."""
 _LONGEST_LINE, _MOST_LINES = 2000, 1000

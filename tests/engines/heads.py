@@ -19,7 +19,6 @@ RAY = (pytest.mark.ray, pytest.mark.skipif(find_spec("ray") is None, reason=NO_R
 
 
 def settings(token: str, home: Path) -> dict[str, str]:
-    """The environment of one who has a token, or none."""
     others = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     ours = {"RAY_AUTH_MODE": "token", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "HOME": str(home)}
     return others | ours | ({"RAY_AUTH_TOKEN": token} if token else {})
@@ -27,13 +26,7 @@ def settings(token: str, home: Path) -> dict[str, str]:
 
 @contextmanager
 def head(folder: Path, *options: str, packages: str) -> Iterator[str]:
-    """A head with one core and the token; its address.
-
-    Args:
-        folder: that it works in.
-        options: of ``ray start``, besides.
-        packages: the ``PYTHONPATH`` of its workers.
-    """
+    """A head in a folder with one core and the token, whose workers have ``packages`` as PYTHONPATH; its address."""
     port, said = free_port(), folder / "said"
     words = [sys.executable, "-c", "from ray.scripts.scripts import main; main()", "start", "--head", "--block"]
     words += ["--port", str(port), "--num-cpus", "1", "--include-dashboard=false", "--disable-usage-stats", *options]

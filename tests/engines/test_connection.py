@@ -33,7 +33,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def refused(engine: str, environment: Mapping[str, str]) -> str:
-    """What a command says that cannot work there."""
     command: list[str | Path] = ["score", PREDICTIONS["free text"], "-g", TRUTH, "--results", "r", "--engine", engine]
     done = cli.process(*command, cwd=environment["HOME"], env=dict(environment), timeout=60)
     cli.refused(done)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import copyfile, copytree
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,10 +32,13 @@ from tests.engines.work import ASKED
 from tests.lexicon.test_other_languages import words
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
-NAMES = ("serial", "processes:2", "ray")
 
 
-@pytest.fixture(scope="module", params=NAMES[1:])
+def remote(test: Any) -> Any:
+    return pytest.mark.slow(pytest.mark.ray(test))
+
+
+@pytest.fixture(scope="module", params=["processes:2", "ray"])
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     """Engines of other processes; Ray is started once for all tests, as that takes ten seconds."""
     if request.param != "ray":
@@ -64,8 +68,7 @@ def test_what_is_no_engine_is_refused(text: str) -> None:
         engine_of(text)
 
 
-@pytest.mark.slow
-@pytest.mark.ray
+@remote
 def test_all_engines_give_what_this_process_gives(engine: Engine) -> None:
     shared, keys = np.arange(3000.0).reshape(30, 100), list(range(100))
     wanted = {key: value for key, (_, value) in SERIAL.map(work.rows, keys, shared)}
@@ -79,16 +82,14 @@ def test_all_engines_give_what_this_process_gives(engine: Engine) -> None:
         dict(engine.map(work.write, [1], shared))
 
 
-@pytest.mark.slow
-@pytest.mark.ray
+@remote
 def test_what_the_work_raises_ends_it_here(engine: Engine) -> None:
     with pytest.raises(InputError, match="found three,") as caught:
         dict(engine.map(work.refuse, range(9), "there"))
     assert (caught.value.source, caught.value.record) == ("there", 3)
 
 
-@pytest.mark.slow
-@pytest.mark.ray
+@remote
 def test_workers_that_are_killed_cost_no_result(engine: Engine, tmp_path: Path) -> None:
     keys = [5, 10, 15, 20, *range(1, 5)]  # four of them kill, and come first
     assert dict(engine.map(work.die_once, keys, str(tmp_path))) == {key: -key for key in keys}
@@ -103,15 +104,13 @@ def test_processes_make_room_for_others() -> None:
 
 
 def parts(folder: Path, text: str, count: int) -> list[Path]:
-    """Files that each have some of the lines."""
     lines, files = text.splitlines(keepends=True), [folder / f"{number}.jsonl" for number in range(count)]
     for number, path in enumerate(files):
         path.write_text("".join(lines[number::count]))
     return files
 
 
-@pytest.mark.slow
-@pytest.mark.ray
+@remote
 def test_scores_of_many_files_are_those_of_one_command_for_each(engine: Engine, tmp_path: Path) -> None:
     files = parts(tmp_path, PREDICTIONS["free text"].read_text(), 5)
     made = {}
@@ -125,8 +124,7 @@ def test_scores_of_many_files_are_those_of_one_command_for_each(engine: Engine, 
     assert alone.encode() in one.values()
 
 
-@pytest.mark.slow
-@pytest.mark.ray
+@remote
 def test_comparisons_are_those_of_this_process(engine: Engine) -> None:
     truth = shoe.read_ground_truth(TRUTH)
     reports = [shoe.score(shoe.read_predictions(PREDICTIONS[name]), truth) for name in ("free text", "detector")]
@@ -140,8 +138,7 @@ def test_comparisons_are_those_of_this_process(engine: Engine) -> None:
     assert told(engine) == told(SERIAL)
 
 
-@pytest.mark.slow
-@pytest.mark.ray
+@remote
 def test_workers_look_words_up_where_this_process_does(engine: Engine, tmp_path: Path) -> None:
     """In a lexicon that is in no file and no environment variable of theirs."""
     files = parts(tmp_path, PREDICTIONS["free text"].read_text().replace("rid", "mont"), 2)
@@ -160,8 +157,7 @@ def test_workers_look_words_up_where_this_process_does(engine: Engine, tmp_path:
     assert not {*english.values()} & {*french.values()}
 
 
-@pytest.mark.slow
-@pytest.mark.ray
+@remote
 def test_files_and_maps_are_found_from_the_folder_that_they_are_named_in(engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     copyfile(PREDICTIONS["detector"], tmp_path / "in" / "a.json")

@@ -19,7 +19,7 @@ from shoe.demo import PREDICTIONS, TRUTH
 from shoe.engines.base import Job, read_job, write_job
 from shoe.engines.processes import Processes
 from shoe.lexicon.store import wordnet
-from tests.cli.run import refused, run
+from tests.cli.run import refused
 from tests.engines import work
 from tests.service.processes import children_of, command_of, waited
 
@@ -35,7 +35,6 @@ pytestmark = pytest.mark.slow
 
 
 def workers(parent: int) -> set[int]:
-    """Processes that a process has started as workers of an engine."""
     return {child for child in children_of(parent) if "spawn_main" in command_of(child)}
 
 
@@ -79,18 +78,6 @@ def test_workers_of_a_command_that_is_killed_end(
     command.communicate(timeout=60)
     assert command.returncode == -number
     waited(lambda: not of_session(command.pid))
-
-
-def test_a_worker_that_is_killed_at_work_changes_no_byte(tmp_path: Path) -> None:
-    words = ["compare", *map(str, PREDICTIONS.values()), "-g", str(TRUTH), "--resamples", "1500", "--json"]
-    with subprocess.Popen([*COMMAND, *words, str(tmp_path / "a"), "--engine", "processes:2"]) as process:
-        waited(lambda: len(workers(process.pid)) == 2)
-        first = workers(process.pid)
-        os.kill(min(first), signal.SIGKILL)
-        waited(lambda: workers(process.pid) - first)
-    assert process.returncode == 0
-    run(*words, tmp_path / "b")
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_workers_that_are_killed_while_they_start_hang_nothing() -> None:

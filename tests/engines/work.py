@@ -15,7 +15,6 @@ ASKED = ScoringOptions(ground_truth=TRUTH, dataset="hico-det", similarity="datas
 
 
 def rows(shared: np.ndarray, key: int) -> tuple[int, float]:
-    """A sum over what is shared, and the process that made it."""
     return os.getpid(), float(shared[key % len(shared)].sum())
 
 

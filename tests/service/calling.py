@@ -30,7 +30,6 @@ _MEDIA = {".json": "application/json", ".html": "text/html", ".csv": "text/csv"}
 
 
 def made_folder(path: Path, *, shown: bool = True) -> Folder:
-    """A service's folder with the ground truth "small"."""
     folder = Folder.open(path / "service")
     add_truth(folder, "small", TRUTH, shown=shown)
     return folder
@@ -47,12 +46,10 @@ def calling(
 
 
 def outside(folder: Folder, **settings: Any) -> Any:
-    """A client of the folder's application at a public name, where tokens are needed."""
     return calling(folder, f"https://{PUBLIC}", names=(PUBLIC,), **settings)
 
 
 def bearer(folder: Folder, team: str = "a", *scopes: str) -> dict[str, str]:
-    """Headers with a new token."""
     return {"Authorization": f"Bearer {new_token(folder, 'test', team, scopes or ('read', 'submit'))}"}
 
 
@@ -70,7 +67,6 @@ def sent(client: Any, headers: Mapping[str, str] | None = None, data: bytes | No
 
 
 def submitted(client: Any, headers: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
-    """A run of the predictions."""
     body = {"prediction": sent(client, headers), "truth": "small", **more}
     answer = client.post("/v1/runs", json=body, headers=headers)
     assert answer.status_code == 200, answer.text
@@ -106,7 +102,6 @@ def queued(
 
 
 def stored_files(folder: Folder, files: Mapping[str, bytes]) -> dict[str, File]:
-    """Store what a job has made."""
     found = {}
     for name, data in files.items():
         stored = received(folder.files, [data])
@@ -115,19 +110,16 @@ def stored_files(folder: Folder, files: Mapping[str, bytes]) -> dict[str, File]:
 
 
 def done_by_hand(folder: Folder, files: Mapping[str, bytes]) -> None:
-    """Do the first job of the queue without a child: it makes these files."""
     assert jobs.finish(folder, claimed(folder), stored_files(folder, files), {"semantic:map": 0.5}, "shoe|1")
 
 
 def claimed(folder: Folder, **how: Any) -> jobs.Job:
-    """The first job of the queue, which is to be done now."""
     job = jobs.claim(folder, **how)
     assert job is not None
     return job
 
 
 def packed(**arrays: Any) -> bytes:
-    """A file of NumPy arrays."""
     stream = io.BytesIO()
     np.savez_compressed(stream, **arrays)
     return stream.getvalue()
@@ -135,7 +127,6 @@ def packed(**arrays: Any) -> bytes:
 
 @contextmanager
 def working(folder: Folder, executor: Executor | None = None, children: int = 1, **limits: Any) -> Iterator[None]:
-    """Within it, a worker does what is queued."""
     worker = Worker(folder, children, Limits(**limits), executor)
     worker.start()
     try:
@@ -158,6 +149,10 @@ def hostile_pickle(path: Path) -> bytes:
 
 
 def one_value(folder: Folder, query: str, *values: object) -> Any:
-    """The first value that the database has for a query."""
     with folder.database.read() as db:
         return db.execute(query, values).fetchone()[0]
+
+
+def execute(folder: Folder, query: str, *values: object) -> None:
+    with folder.database.write() as db:
+        db.execute(query, values)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tests.service.machines import Machines, child_of, machines
-from tests.service.processes import children_of, command_of
+from tests.service.processes import Machines, child_of, children_of, command_of, machines
 from tests.service.storm import Storm, asked, main
 
 MACHINES = 2
@@ -24,12 +23,9 @@ _PATIENCE = 30.0  # seconds in which all that was started by what was killed has
 
 @dataclass
 class ClusterStorm(Storm):
-    """The same, over a cluster."""
-
     cluster: Machines | None = None
 
     def children(self) -> list[int]:
-        """Processes of jobs under way."""
         return list(child_of(self._hosts()))
 
     def kill(self) -> None:

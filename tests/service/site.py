@@ -14,16 +14,12 @@ from tests.service.calling import claimed, made_folder, packed, queued, stored_f
 HOSTILE = "<script>alert('x')</script>\u202e\" onload=\"&amp;"
 PARTS = {"verb": {"word": HOSTILE, "similarity": 0.5}, "object": {"word": "pony", "similarity": 1.0}}
 RESULT = {
-    "dataset": "hico-det",
-    "split": "test2015",
-    "images": 3,
-    "ground_truths": 5,
-    "predictions": 1234,
+    "dataset": "hico-det", "split": "test2015", "images": 3, "ground_truths": 5, "predictions": 1234,
     "strict": {"protocol": "hico-det", "map": 0.1593, "map_rare": 0.18, "map_non_rare": 0.15, "classes": 4},
     "semantic": {"map": 0.3619, "mf1": 0.4598, "gt_miss_rate": 0.51, "prediction_miss_rate": 0.2, "classes": 4},
     "wordings": [{**PARTS, "phrases": [], "count": 7, "earned": 5.25, "lost": 1.75, "compared_with": "ride horse"}],
     "notes": [f"words      {HOSTILE}", "a note without a key"],
-}
+}  # fmt: skip
 ERRORS = ("human_box", "object_box", "both_boxes", "association", "duplicate", "interaction", "missed_gt")
 ALL_ERRORS = (*ERRORS, "false_positive", "false_negative")
 DIAGNOSIS = {
@@ -47,22 +43,16 @@ CLASSES = f"""class,verb,object,rare,ground_truths,predictions,shoe_ap
 ride horse,ride,horse,,2,1,
 """
 FIGURES = {"strict:hico-det:full": 0.1593, "semantic:map": 0.3619, "semantic:mf1": 0.4598}
+STRICT = {"value": 0.15, "interval": [0.1, 0.2]}
 COMPARED = {
     "models": [
-        {
-            "name": name,
-            "gain": 0.2,
-            "figures": {
-                "strict:hico-det:full": {"value": 0.15, "rank": rank, "interval": [0.1, 0.2]},
-                "semantic:map": {"value": 0.36, "rank": rank},
-            },
-        }
+        {"name": name, "gain": 0.2, "figures": {
+            "strict:hico-det:full": STRICT | {"rank": rank}, "semantic:map": {"value": 0.36, "rank": rank},
+        }}
         for rank, name in enumerate((HOSTILE, "other"), 1)
     ],
     "notes": ["images     1,000 resamples"],
-}
-
-
+}  # fmt: skip
 RUNS: dict[str, tuple[Visibility, str | None, str]] = {
     "public": ("public", None, "local"),
     "other": ("public", None, "local"),
@@ -93,9 +83,7 @@ def made_site(path: Path) -> tuple[Folder, dict[str, str]]:
 # What a job of each kind makes.
 FILES: dict[str, dict[str, bytes]] = {
     "score": {
-        "result.json": msgspec.json.encode(RESULT),
-        "classes.csv": CLASSES.encode(),
-        "run.shoe": b"kept",
+        "result.json": msgspec.json.encode(RESULT), "classes.csv": CLASSES.encode(), "run.shoe": b"kept",
         "words.csv": b"word\n",
     },
     "diagnose": {"diagnosis.json": msgspec.json.encode(DIAGNOSIS), "examples.json": msgspec.json.encode(EXAMPLES)},
@@ -104,16 +92,12 @@ FILES: dict[str, dict[str, bytes]] = {
     "board": {
         "draws.npz": packed(**{key: np.linspace(value - 0.05, value + 0.05, 20) for key, value in FIGURES.items()})
     },
-}
-ALL_FIGURES = {
-    "score": FIGURES,
-    "board": FIGURES,
-    "diagnose": {"error:object_box": 0.22, "error:false_negative": 0.9},
-}
+}  # fmt: skip
+LOSSES = {"error:object_box": 0.22, "error:false_negative": 0.9}
+ALL_FIGURES = {"score": FIGURES, "board": FIGURES, "diagnose": LOSSES}
 
 
 def do_all(folder: Folder) -> None:
-    """Do every job that is queued, without a child."""
     while (job := jobs.claim(folder)) is not None:
         outputs = stored_files(folder, FILES[job.kind])
         signature = "shoe:1|data:hico-det" if job.kind == "score" else None
@@ -121,5 +105,4 @@ def do_all(folder: Folder) -> None:
 
 
 def fail_one(folder: Folder) -> None:
-    """Fail the first job of the queue."""
     assert jobs.fail(folder, claimed(folder), f"broken.json: line 1: found {HOSTILE}, expected JSON")

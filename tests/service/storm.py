@@ -47,23 +47,12 @@ _KILLED = re.compile("killed by signal|machine of the job was lost")
 _OUTLIVED = "processes that outlived what started them"
 
 
-@dataclass(frozen=True)
-class Unit:
-    """Predictions, and how they are to be scored."""
-
-    path: Path
-    protocols: list[str]
-    options: list[str]
-
-
 @dataclass
 class Storm:
-    """Clients, a server, and what happened to it."""
-
     folder: Path
     port: int
     random: random.Random
-    units: list[Unit] = field(default_factory=list)
+    units: list[tuple[Path, list[str], list[str]]] = field(default_factory=list)  # files, protocols, options
     accepted: dict[str, set[int]] = field(default_factory=dict)
     done: set[int] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
@@ -83,7 +72,6 @@ class Storm:
         time.sleep(self.random.random() * _LONGEST_PAUSE)
 
     def children(self) -> list[int]:
-        """Processes of jobs under way."""
         return children_of(self.server.pid) if self.server is not None else []
 
     def kill(self) -> None:
@@ -107,7 +95,6 @@ class Storm:
         self.start()
 
     def see_end(self, started: Iterable[int], patience: float) -> None:
-        """Count the processes that have not ended within some seconds."""
         left, until = set(started), time.monotonic() + patience
         while left and time.monotonic() < until:
             time.sleep(0.01)
@@ -115,7 +102,6 @@ class Storm:
         self.counts[_OUTLIVED] += len(left)
 
     def unit(self) -> int:
-        """Some work: new, or what was asked for before."""
         with self.lock:
             is_open = len(self.units) - len(self.done) < _MOST_OPEN
             if self.units and (self.random.random() < _AGAIN or not is_open):
@@ -124,7 +110,7 @@ class Storm:
             source = self.random.choice(sorted(PREDICTIONS))
             path = self.folder.parent / f"{len(self.units)}{PREDICTIONS[source].suffix}"
             vary(PREDICTIONS[source], path, self.random.randrange(1 << 30))
-            self.units.append(Unit(path, *self.random.choice(_OPTIONS)))
+            self.units.append((path, *self.random.choice(_OPTIONS)))
             return len(self.units) - 1
 
     def submit(self) -> None:
@@ -132,10 +118,10 @@ class Storm:
         with Client(f"http://127.0.0.1:{self.port}") as client:
             while not self.over.is_set():
                 chosen = self.unit()
-                of, run = self.units[chosen], None
+                (path, protocols, options), run = self.units[chosen], None
                 while run is None:
                     try:
-                        run = client.submit(of.path, "demo", protocols=of.protocols, options=of.options)
+                        run = client.submit(path, "demo", protocols=protocols, options=options)
                     except ServiceError as error:
                         self.counts["calls begun again"] += 1
                         self.counts[f"  {str(error)[:70]}"] += 1
@@ -166,12 +152,10 @@ class Storm:
 
 
 def say(line: str) -> None:
-    """Tell who watches."""
     sys.stderr.write(line + "\n")
 
 
 def vary(source: Path, target: Path, seed: int) -> None:
-    """Write predictions without those of some images."""
     draw, decoded = random.Random(seed), source.read_bytes()
     if source.suffix == ".jsonl":
         target.write_bytes(b"".join(line for line in decoded.splitlines(keepends=True) if draw.random() < 0.8))
@@ -194,9 +178,9 @@ def wrong(storm: Storm) -> Counter[str]:
             say(f"{id_} {run.state}: {run.reason}")
             continue
         for number in numbers:
-            of, target = storm.units[number], storm.folder.parent / "result.json"
+            (path, protocols, options), target = storm.units[number], storm.folder.parent / "result.json"
             with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
-                score([of.path], TRUTH, protocol=of.protocols, option=of.options, json=str(target))
+                score([path], TRUTH, protocol=protocols, option=options, json=str(target))
             result = opened.files.path(run.outputs["result.json"].sha256).read_bytes()
             found["not as the command line has it"] += result != target.read_bytes()
     found["units with several runs"] = sum(len(ids) > 1 for ids in by_unit.values())
@@ -214,7 +198,6 @@ def wrong(storm: Storm) -> Counter[str]:
 
 
 def settle(storm: Storm) -> None:
-    """Wait until the queue is empty; pages and diagnoses that were killed thrice are tried again."""
     opened, until = Folder.open(storm.folder), time.monotonic() + _PATIENCE
     while time.monotonic() < until:
         for id_ in storm.accepted:
@@ -228,7 +211,6 @@ def settle(storm: Storm) -> None:
 
 
 def main(kills: int, seed: int, made: Callable[[Path, int, random.Random], Storm] = Storm) -> int:
-    """Let it blow; 1 where anything went wrong."""
     with tempfile.TemporaryDirectory(prefix="shoe-storm-") as temporary:
         folder = Path(temporary) / "service"
         opened = Folder.open(folder)
@@ -264,7 +246,6 @@ def main(kills: int, seed: int, made: Callable[[Path, int, random.Random], Storm
 
 
 def asked() -> list[int]:
-    """Kills and seed of the command line."""
     return [int(word) for word in (*sys.argv[1:], *("200", "0")[len(sys.argv) - 1 :])]
 
 

@@ -43,8 +43,6 @@ class Rater:
 
 @dataclass
 class Storm:
-    """A server that is killed, and raters who do not mind."""
-
     folder: Path
     port: int
     random: random.Random
@@ -52,7 +50,6 @@ class Storm:
     over: threading.Event = field(default_factory=threading.Event)
 
     def call(self, rater: Rater, path: str, sent: Any = None) -> Any:
-        """Ask the service, until it answers."""
         headers = {"Authorization": f"Bearer {rater.token}", "Content-Type": "application/json"}
         body = None if sent is None else msgspec.json.encode(sent)
         while True:
@@ -97,7 +94,6 @@ class Storm:
 
 
 def key(answer: Answer) -> str:
-    """All that an answer says."""
     return msgspec.json.encode(answer).decode()
 
 

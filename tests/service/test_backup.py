@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import sqlite3
-import subprocess
 import threading
 import time
 from pathlib import Path
@@ -18,9 +17,9 @@ from shoe.service import runs
 from shoe.service.backup import backup, clean, doctor, is_in_use, restore
 from shoe.service.database import VERSION
 from shoe.service.folder import Folder
-from tests.service.calling import queued, received, working
+from tests.service.calling import execute, queued, received, working
 from tests.service.client.serving import rows, worked_on
-from tests.service.processes import serve, waited
+from tests.service.processes import waited
 
 
 def submit(folder: Folder, number: int) -> str:
@@ -28,7 +27,6 @@ def submit(folder: Folder, number: int) -> str:
 
 
 def do(folder: Folder, *numbers: int) -> list[str]:
-    """Submit predictions, and do all jobs."""
     with worked_on(folder):
         ids = [submit(folder, number) for number in numbers]
         waited(lambda: all(row["state"] == "done" for row in rows(folder, "jobs")))
@@ -127,8 +125,7 @@ def test_the_doctor_finds_what_is_lost_and_broken_and_says_what_helps(folder: Fo
         db.execute("PRAGMA user_version = 99")
     (found,) = doctor(folder.path)
     assert re.findall(r"database version|\d+", found.what) == ["database version", "99", str(VERSION)]
-    with folder.database.write() as db:
-        db.execute(f"PRAGMA user_version = {VERSION}")
+    execute(folder, f"PRAGMA user_version = {VERSION}")
     assert [each.what for each in doctor(folder.path)] == ["1 runs without predictions"]
     with pytest.raises(InputError, match=r"no file shoe\.sqlite"):
         doctor(tmp_path)
@@ -142,7 +139,7 @@ def test_a_folder_that_cannot_be_written_is_checked_and_copied(
     before = sorted(folder.path.rglob("*"))
     assert "shoe.sqlite-shm" not in {path.name for path in before}
     assert doctor(folder.path) == []
-    assert backup(folder.path, tmp_path / "copy").files == 1
+    assert backup(folder.path, tmp_path / "copy")[0] == 1
     assert sorted(folder.path.rglob("*")) == before
 
 
@@ -164,8 +161,7 @@ def mixture(folder: Folder, tmp_path: Path, database: str, files: str) -> Path:
     """A copy of a folder with 8 stored files or more: one database of several, and all, some or none of the files."""
     place, path = tmp_path / "mixed", folder.path / "shoe.sqlite"
     runs.delete(folder, do(folder, 1, 2)[0])
-    with folder.database.write() as db:
-        db.execute("UPDATE runs SET created = 0 WHERE deleted")  # a daily quota counts later ones
+    execute(folder, "UPDATE runs SET created = 0 WHERE deleted")  # a daily quota counts later ones
     runs.tidy(folder)
     assert len(rows(folder, "deleted_files")) == 1
     older = tmp_path / "older.sqlite"
@@ -211,7 +207,7 @@ def test_no_mixture_of_database_and_files_makes_the_server_remove_a_file(
     assert len(stored) >= {"all": 8, "some": 4, "none": 0}[files]
     is_refused = database == "missing" or (files != "none" and database in DATABASES[:3])
     began = time.time()
-    for days in (0, 0.1, 1.5, 10, 400):
+    for days in (0, 1.5, 400):
         with monkeypatch.context() as later:
             later.setattr("time.time", lambda days=days: began + days * DAY)
             if is_refused:
@@ -232,24 +228,6 @@ def test_no_mixture_of_database_and_files_makes_the_server_remove_a_file(
         assert files_of(place) == stored
     elif files == "none":
         assert clean(place) == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("database", ["empty", "older"])
-def test_a_real_server_starts_without_removing_anything(folder: Folder, tmp_path: Path, database: str) -> None:
-    place = mixture(folder, tmp_path, database, "all")
-    stored = files_of(place)
-    for file in stored:
-        os.utime(file, (0, 0))
-    with serve(place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        if database == "empty":
-            assert (server.wait(30), server.stdout.read()) == (2, "")
-        else:
-            assert "shoe serves at" in server.stdout.readline()
-            time.sleep(3)
-        server.terminate()
-    assert files_of(place) == stored
 
 
 def test_the_files_of_a_deleted_run_are_removed_a_day_after_the_deletion(
@@ -290,4 +268,4 @@ def test_a_backup_whose_folder_others_can_read_is_restored(
     full = shutil.disk_usage(tmp_path)._replace(free=1000)
     monkeypatch.setattr("shutil.disk_usage", lambda _: full)
     assert [each.harmful for each in doctor(tmp_path / "copy")] == [False, False]
-    assert restore(tmp_path / "copy", tmp_path / "again").files == 1
+    assert restore(tmp_path / "copy", tmp_path / "again")[0] == 1

@@ -1,7 +1,6 @@
 """Jobs on a cluster: the same bytes as here, the same limits, and nothing lost by what is killed."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,13 +11,12 @@ from typing import Any
 
 import pytest
 
-import shoe
 from shoe.core.errors import ServiceError, ShoeError
 from shoe.core.io.files import data_folder
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.service import boards, runs, submissions
 from shoe.service.client import Client
-from shoe.service.cluster_jobs import Host
+from shoe.service.cluster_jobs import Host, RayExecutor
 from shoe.service.folder import Folder
 from shoe.service.process import Executor
 from shoe.service.truths import add_map, add_truth
@@ -27,8 +25,17 @@ from shoe.version import __version__
 from tests.cli import run as cli
 from tests.engines.heads import NO_RAY
 from tests.service.calling import calling, hostile_pickle, working
-from tests.service.machines import Machines, child_of, machines
-from tests.service.processes import below, children_of, command_of, is_alive, serve, waited
+from tests.service.processes import (
+    Machines,
+    below,
+    child_of,
+    children_of,
+    command_of,
+    is_alive,
+    machines,
+    serve,
+    waited,
+)
 from tests.service.test_worker import ended, see_limits, submitted, until
 
 pytestmark = [
@@ -48,15 +55,12 @@ def cluster() -> Iterator[Machines]:
 
 @pytest.fixture(scope="module")
 def executor(cluster: Machines) -> Iterator[Any]:
-    from shoe.service.ray_executor import RayExecutor
-
     made = RayExecutor(cluster.address)
     yield made
     made.stop()
 
 
 def state_of(folder: Folder, place: Executor) -> str:
-    """What a service says of its engine."""
     with calling(folder, executor=place) as client:
         said = client.get("/v1/health").json()
     assert said["engine"] == place.name
@@ -81,7 +85,6 @@ def made_folder(path: Path) -> Folder:
 
 
 def outputs(folder: Folder, place: Executor) -> dict[str, str]:
-    """Hashes of all that jobs of each kind make."""
     with working(folder, place):
         free_text, detector = PREDICTIONS["free text"], PREDICTIONS["detector"]
         ids = [submitted(folder, free_text, "demo"), submitted(folder, detector, "hidden")]
@@ -138,8 +141,6 @@ def test_whatever_is_killed_costs_nothing_but_time(
 
 
 def test_machines_that_are_lost_while_they_have_nothing_to_do_are_no_deaths_of_the_next_job(folder: Folder) -> None:
-    from shoe.service.ray_executor import RayExecutor
-
     with machines(2) as several:
         executor = RayExecutor(several.address)
         try:
@@ -159,8 +160,6 @@ def test_machines_that_are_lost_while_they_have_nothing_to_do_are_no_deaths_of_t
 
 
 def test_jobs_wait_while_a_whole_cluster_is_lost(folder: Folder) -> None:
-    from shoe.service.ray_executor import RayExecutor
-
     before = below(os.getpid())
     own = RayExecutor("")  # which is started again when it is lost
     try:
@@ -255,18 +254,6 @@ def test_a_server_scores_there_what_comes_by_token_and_takes_all_that_it_started
 )
 def test_no_cluster_is_one_line_before_anything_is_served(tmp_path: Path, engine: str, found: str) -> None:
     cli.refused(cli.run("serve", tmp_path / "lab", "--port", "0", "--engine", engine), found)
-
-
-def test_a_cluster_with_another_version_is_refused_before_anything_is_served(tmp_path: Path, cluster: Machines) -> None:
-    del cluster  # Ray is there
-    package = Path(shoe.__file__).parent
-    shutil.copytree(package, tmp_path / "shoe", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("similarity_maps", "prompts"):
-        (tmp_path / name).symlink_to(package.parent / name)
-    (tmp_path / "shoe" / "version.py").write_text('"""Another one."""\n\n__version__ = "0.0.9"\n', "utf-8")
-    with machines(1, tmp_path) as others:
-        done = cli.run("serve", tmp_path / "lab", "--port", "0", "--engine", f"ray:{others.address}")
-    cli.refused(done, "--engine ray:", "found shoe 0.0.9", f"expected {__version__},")
 
 
 def test_a_machine_with_another_version_does_nothing() -> None:

@@ -13,10 +13,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from shoe.service import ray_executor
-from shoe.service.cluster_jobs import JobRunner
+from shoe.service import cluster_jobs
+from shoe.service.cluster_jobs import JobRunner, RayExecutor, _RayJob
 from shoe.service.process import End, Limits, Task
-from shoe.service.ray_executor import RayExecutor, _RayJob
 
 TASK = Task("score", {}, "files", "maps", Limits())
 
@@ -26,19 +25,22 @@ def die_within_a_message(connection: Connection[Any, Any]) -> None:
     connection.close()
 
 
-def state(job: _RayJob) -> tuple[bool, End | None]:
-    return job.is_over, job.end
-
-
 LOST = True, End("the cluster was lost", "requeue")
 
 
 @pytest.fixture
 def executor() -> RayExecutor:
-    """An executor without a process."""
     made = object.__new__(RayExecutor)
     made._lock, made.is_ready = threading.Lock(), False
     return made
+
+
+@pytest.fixture
+def job(executor: RayExecutor) -> Any:
+    """A job of the executor, the end of its connection in the process beside the server, and the job's state."""
+    server, beside = Pipe()
+    made = _RayJob(executor, server)
+    return made, beside, lambda: (made.is_over, made.end)
 
 
 def test_a_job_of_a_server_that_died_within_a_message_is_not_begun() -> None:
@@ -48,42 +50,36 @@ def test_a_job_of_a_server_that_died_within_a_message_is_not_begun() -> None:
     assert beside.closed
 
 
-def test_jobs_are_tried_again_if_the_process_beside_the_server_died_within_a_message(executor: RayExecutor) -> None:
-    server, beside = Pipe()
-    job = _RayJob(executor, server)
+def test_jobs_are_tried_again_if_the_process_beside_the_server_died_within_a_message(job: Any) -> None:
+    made, beside, state = job
     beside.send_bytes(msgspec.json.encode(["stage scoring 0.5"]))
     die_within_a_message(beside)
-    assert job.listen(1) == ["stage scoring 0.5"]
-    assert state(job) == (False, None)
-    assert job.listen(1) == []
-    assert state(job) == LOST
+    assert (made.listen(1), state()) == (["stage scoring 0.5"], (False, None))
+    assert (made.listen(1), state()) == ([], LOST)
 
 
 def test_jobs_are_tried_again_if_they_start_while_there_is_no_cluster(executor: RayExecutor, tmp_path: Path) -> None:
-    job = executor.start(tmp_path, TASK)
-    job.listen(1)
-    assert state(job) == LOST
+    made = executor.start(tmp_path, TASK)
+    made.listen(1)
+    assert (made.is_over, made.end) == LOST
 
 
-def test_a_process_that_is_silent_is_restarted(executor: RayExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
-    (server, beside), restarted = Pipe(), threading.Event()
+def test_a_process_that_is_silent_is_restarted(job: Any, executor: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (made, beside, state), restarted = job, threading.Event()
     monkeypatch.setattr(executor, "restart", restarted.set)
-    job = _RayJob(executor, server)
-    assert job.listen(0) == []
-    assert state(job) == (False, None)
-    monkeypatch.setattr(ray_executor, "_SILENT", 0.0)
+    assert (made.listen(0), state()) == ([], (False, None))
+    monkeypatch.setattr(cluster_jobs, "_NO_MESSAGE", 0.0)
     beside.send_bytes(msgspec.json.encode([]))
-    assert job.listen(1) == []
+    assert made.listen(1) == []
     assert not restarted.is_set()
-    job.listen(0.01)
+    made.listen(0.01)
     assert restarted.is_set()
-    assert state(job) == LOST
+    assert state() == LOST
 
 
-def test_how_a_job_ended_is_what_the_process_beside_the_server_says(executor: RayExecutor) -> None:
-    for end in (None, End("lost", "retry")):
-        server, beside = Pipe()
-        job = _RayJob(executor, server)
-        beside.send_bytes(msgspec.json.encode(end))
-        job.listen(1)
-        assert state(job) == (True, end)
+@pytest.mark.parametrize("end", [None, End("lost", "retry")])
+def test_how_a_job_ended_is_what_the_process_beside_the_server_says(job: Any, end: End | None) -> None:
+    made, beside, state = job
+    beside.send_bytes(msgspec.json.encode(end))
+    made.listen(1)
+    assert state() == (True, end)

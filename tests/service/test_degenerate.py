@@ -76,7 +76,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, dict[t
 
 
 def do_really(folder: Any) -> None:
-    """Do every job that is queued, in this process."""
     while (job := jobs.claim(folder)) is not None:
         scratch = folder.jobs / job.key / str(job.attempt)
         scratch.mkdir(parents=True)

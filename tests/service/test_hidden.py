@@ -23,20 +23,15 @@ from shoe.service.runs import tidy
 from shoe.service.submissions import DAILY, _follow_done, _scoring
 from shoe.service.truths import add_truth, truth
 from shoe.service.types import Request
-from tests.service.calling import bearer, done_by_hand, made_folder, outside, packed, queued, received, sent, submitted
+from tests.service.calling import bearer, done_by_hand, outside, packed, queued, received, sent, submitted
 from tests.service.client.serving import TRUTH, rows
 
+TRUTH_IS_SHOWN = False
 CLASS, OTHER, GUESSES = 245, 244, 20
 DOCUMENT = json.loads(TRUTH.read_text("utf-8"))
 
 
-@pytest.fixture(name="folder")
-def _folder(tmp_path: Path) -> Folder:
-    return made_folder(tmp_path, shown=False)
-
-
 def labelled(path: Path, right: set[int]) -> Path:
-    """A ground truth of 20 images with one triplet each: of a class if the image is in `right`, else of another."""
     pairs = {hoi: (verb, object_) for hoi, object_, verb in DOCUMENT["correspondence"]}
     boxes = {"boxes_h": [[10.0, 10.0, 100.0, 100.0]], "boxes_o": [[50.0, 50.0, 200.0, 200.0]]}
     classes = [CLASS if image in right else OTHER for image in range(GUESSES)]
@@ -48,7 +43,6 @@ def labelled(path: Path, right: set[int]) -> Path:
 
 
 def guesses(order: list[int]) -> bytes:
-    """Predictions of the class, one per image, ranked in an order."""
     ((object_, verb),) = (parts for hoi, *parts in DOCUMENT["correspondence"] if hoi == CLASS)
     names = [f"{side}_{end}" for side in ("person", "object") for end in ("xmin", "ymin", "xmax", "ymax")]
     row = f"10,10,100,100,50,50,200,200,{DOCUMENT['verbs'][verb]},{DOCUMENT['objects'][object_]}"
@@ -119,7 +113,6 @@ def test_two_runs_in_two_orders_do_not_decode_the_answers_to_twenty_guesses(tmp_
 
 
 def unsigned(data: bytes) -> bytes:
-    """An output without signatures, which name options and their values."""
     return re.sub(rb"shoe:[^\"\n]*|signature +[^\n]*", b"", data)
 
 
@@ -133,12 +126,10 @@ def test_a_hidden_ground_truth_is_scored_as_a_whole_a_few_times_a_day_and_never_
             return client.post("/v1/runs", json=again | more, headers=a)
 
         few: tuple[tuple[str, dict[str, Any]], ...] = (
-            ("subset", {"subset": "single-hoi"}),
-            ("subset", {"subset": "single-pair"}),
+            ("subset", {"subset": "single-hoi"}), ("subset", {"subset": "single-pair"}),
             ("images_in_predictions", {"images_in_predictions": True}),
-            ("options", {"options": ["strict.zero-tp=skip"]}),
-            ("options", {"protocols": ["diag"]}),
-        )
+            ("options", {"options": ["strict.zero-tp=skip"]}), ("options", {"protocols": ["diag"]}),
+        )  # fmt: skip
         for field, more in few:
             refused = post(**more)
             assert (refused.status_code, refused.json()["field"]) == (403, field)
@@ -216,14 +207,9 @@ def test_classes_have_metrics_from_many_ground_truths_on(tmp_path: Path) -> None
 
 
 def bits(counts: list[int], guesses: int, samples: int = 4000, seed: int = 0) -> tuple[float, float]:
-    """Bits that a submission reveals by its mAP, and at most by its metrics of all classes.
+    """Bits that a submission reveals by its mAP, and at most by its metrics of all classes with so many ground truths.
 
-    In each class, a team makes some guesses that are right with probability 1/2, in ranks of its choice. The entropy
-    of what the service reports is what the team learns.
-
-    Args:
-        counts: ground truths per class.
-        guesses: guesses per class.
+    In each class, a team makes some guesses that are right with probability 1/2, in ranks of its choice.
     """
     rng = np.random.default_rng(seed)
     mean, of_classes = np.zeros(samples), 0.0
@@ -251,7 +237,6 @@ def test_a_rate_of_predictions_reveals_a_few_bits() -> None:
 
 
 def entropy(values: Any) -> float:
-    """Entropy of a sample in bits."""
     shares = np.unique(values, return_counts=True)[1] / len(values)
     return float(-(shares * np.log2(shares)).sum())
 

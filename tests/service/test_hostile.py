@@ -11,21 +11,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 from shoe.service import runs
 from shoe.service.boards import add_board
+from shoe.service.callers import Buckets
 from shoe.service.folder import Receiver
 from shoe.service.settings import Rate
 from shoe.service.tokens import tokens
 from shoe.service.types import Request
-from tests.service.calling import PUBLIC, bearer, calling, done_by_hand, made_folder, outside, sent, statuses, submitted
+from tests.examples import examples
+from tests.service.calling import (
+    PUBLIC,
+    bearer,
+    calling,
+    done_by_hand,
+    execute,
+    outside,
+    sent,
+    statuses,
+    submitted,
+)
 
+TRUTH_IS_SHOWN = False
 MIB = 1 << 20
-
-
-@pytest.fixture(name="folder")
-def _folder(tmp_path: Path) -> Any:
-    return made_folder(tmp_path, shown=False)
 
 
 # Names and paths
@@ -46,8 +55,8 @@ def test_a_file_name_is_text_and_never_a_path(folder: Any, client: Any, tmp_path
 
 
 @pytest.mark.parametrize("path", ["/%2e%2e/%2e%2e/etc/passwd", "/v1/runs/..%2f", "/static/../../x", "//etc"])
-def test_a_path_leads_nowhere_else(client: Any, path: str) -> None:
-    answer = client.get(client.base_url.copy_with(raw_path=path.encode()))
+def test_a_path_leads_nowhere_else(lasting: Any, path: str) -> None:
+    answer = lasting.get(lasting.base_url.copy_with(raw_path=path.encode()))
     assert answer.status_code in (404, 422)
     assert "error" in answer.json()
 
@@ -134,34 +143,21 @@ def test_a_disk_that_fills_up_refuses_and_is_used_again(
         filling.setattr(Receiver, "write", refuses)
         assert client.put("/v1/predictions", content=b"[1]").status_code == 507
     run = f"/v1/runs/{submitted(client)['id']}"
-    with folder.database.write() as db:
-        db.execute("PRAGMA max_page_count = 1")  # as many as there are
+    execute(folder, "PRAGMA max_page_count = 1")  # as many as there are
     answers = [client.put(f"/v1/predictions?name={'x' * 190}", content=b"%d" % n) for n in range(200)]
     assert set(statuses(answers)) == {200, 507}
     assert client.get(run).status_code == 200
-    with folder.database.write() as db:
-        db.execute("PRAGMA max_page_count = 1000000")
+    execute(folder, "PRAGMA max_page_count = 1000000")
     assert sent(client, data=b"again")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b'{"prediction": NaN}',
-        b"[" * 100_000,
-        b'{"a":' * 100_000,
-        b'{"prediction": 1e999}',
-        b'{"prediction": ' + b"9" * 100_000 + b"}",
-        b"\xff\xfe",
-        b'"\\ud800"',
-        b"",
-        b"null",
-        pickle.dumps({"prediction": "x"}),
-        b'{"prediction": "' + b"0" * 64 + b'", "truth": "small", "weights": [' + b"0," * 400_000 + b"0]}",
-    ],
-)
-def test_no_body_is_more_than_a_mistake(client: Any, body: bytes) -> None:
-    answer = client.post("/v1/runs", content=body)
+@pytest.mark.parametrize("body", [
+    b'{"prediction": NaN}', b"[" * 100_000, b'{"a":' * 100_000, b'{"prediction": 1e999}', b"\xff\xfe", b"",
+    b'"\\ud800"', b'{"prediction": ' + b"9" * 100_000 + b"}", b"null", pickle.dumps({"prediction": "x"}),
+    b'{"prediction": "' + b"0" * 64 + b'", "truth": "small", "weights": [' + b"0," * 400_000 + b"0]}",
+])  # fmt: skip
+def test_no_body_is_more_than_a_mistake(lasting: Any, body: bytes) -> None:
+    answer = lasting.post("/v1/runs", content=body)
     assert answer.status_code == 422
     assert len(answer.json()["error"]) < 2000
 
@@ -193,8 +189,8 @@ def test_a_flooded_queue_is_closed_to_who_floods_it(folder: Any) -> None:
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1.evil.example", "", "localhost.", "[::ffff:1.2.3.4]", "10.0.0.1"]
 )
-def test_a_rebound_name_reads_nothing(client: Any, host: str) -> None:
-    answer = client.get("/v1/health", headers={"Host": host})
+def test_a_rebound_name_reads_nothing(lasting: Any, host: str) -> None:
+    answer = lasting.get("/v1/health", headers={"Host": host})
     assert answer.status_code == 421
     assert "queued" not in answer.text
 
@@ -213,8 +209,10 @@ def test_a_rebound_name_reads_nothing(client: Any, host: str) -> None:
         ({}, 200),
     ],
 )
-def test_a_change_is_asked_for_by_own_pages_or_by_no_browser(client: Any, headers: dict[str, str], status: int) -> None:
-    assert client.put("/v1/predictions", content=b"[]", headers=headers).status_code == status
+def test_a_change_is_asked_for_by_own_pages_or_by_no_browser(
+    lasting: Any, headers: dict[str, str], status: int
+) -> None:
+    assert lasting.put("/v1/predictions", content=b"[]", headers=headers).status_code == status
 
 
 def test_every_answer_tells_browsers_what_they_may_do(folder: Any) -> None:
@@ -241,21 +239,13 @@ def test_guessing_tokens_is_slowed_and_locks_out_nobody_who_has_one(folder: Any)
     assert (found[:6], found[-7:]) == ([200, *[401] * 5], [*[429] * 5, 200, 200])
 
 
-@pytest.mark.parametrize(
-    ("given", "here"),
-    [
-        ("Basic eA==", 401),
-        ("bearer \u00e9".encode("latin-1"), 401),
-        ("Bearer a b", 401),
-        ("'; DROP TABLE tokens", 401),
-        ("Bearer", 200),
-        ("Bearer ", 200),
-    ],
-)
-def test_what_is_no_token_is_none_and_an_empty_one_is_none_given(folder: Any, given: Any, here: int) -> None:
-    for called, status in ((calling, here), (outside, 401)):
+def test_what_is_no_token_is_none_and_an_empty_one_is_none_given(folder: Any) -> None:
+    wrong: tuple[Any, ...] = ("Basic eA==", "bearer \u00e9".encode("latin-1"), "Bearer a b", "'; DROP TABLE tokens")
+    for called, unset in ((calling, 200), (outside, 401)):
         with called(folder) as client:
-            assert client.get("/v1/runs", headers={"Authorization": given}).status_code == status
+            for given, status in (*((each, 401) for each in wrong), ("Bearer", unset), ("Bearer ", unset)):
+                answer = client.get("/v1/runs", headers={"Authorization": given})
+                assert answer.status_code == status, given
 
 
 def test_scopes_and_teams_are_kept_apart(folder: Any) -> None:
@@ -268,6 +258,8 @@ def test_scopes_and_teams_are_kept_apart(folder: Any) -> None:
         assert statuses(client.get(place, headers=who) for who in (a, reader, admin, b, {})) == [200] * 3 + [404, 401]
         assert statuses(client.delete(place, headers=who) for who in (b, reader, {})) == [404, 403, 401]
         assert client.get("/v1/runs", headers=b).json()["runs"] == []
+        upload = client.post("/v1/uploads", json={"size": 5}, headers=a).json()["id"]
+        assert statuses(client.get(f"/v1/uploads/{upload}", headers=who) for who in (a, b)) == [200, 404]
         body = {"prediction": run["prediction"], "truth": "small"}
         assert client.post("/v1/runs", json=body, headers=b).status_code == 404  # who has only the hash has nothing
         assert client.get("/v1/tokens", headers=a).status_code == 403
@@ -303,6 +295,7 @@ def test_a_hidden_board_hides_results_wherever_they_could_be_asked_for(folder: A
         *map(client.get, ("/v1/boards/secret", f"/runs/{run['id']}", "/boards/secret")),
     ]
     assert statuses(answers) == [200] * 4 + [403] * 2 + [200] * 3 + [403] * 3 + [200] * 3
+    assert all("hidden for now" in answer.text for answer in answers[4:6])
     for answer in answers:
         assert '"figures":{"' not in answer.text
         assert not re.search(r"(?<!\d)(0\.5|50\.0)", answer.text)  # a time such as 1795963760.55 is no score
@@ -366,3 +359,32 @@ def test_a_fault_tells_nothing_of_the_server(folder: Any, monkeypatch: pytest.Mo
         answer = client.get("/v1/runs")
     assert (answer.status_code, answer.json()["error"]) == (500, "internal server error")
     assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+# Rate limits
+
+
+@examples(0.5)
+@given(
+    st.integers(1, 5),
+    st.sampled_from((0.25, 0.5, 1.0, 2.0)),
+    st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from((0.0, 0.25, 0.5, 1.0, 8.0))), max_size=30),
+)
+def test_a_bucket_gives_what_has_flowed_into_it(at_once: int, rate: float, asked: list[tuple[str, float]]) -> None:
+    now = 100.0
+    buckets = Buckets(Rate(rate, at_once), lambda: now)
+    held, filled = dict.fromkeys("ab", float(at_once)), dict.fromkeys("ab", now)
+    for key, pause in asked:
+        now += pause
+        held[key], filled[key] = min(at_once, held[key] + (now - filled[key]) * rate), now
+        wait = 0.0 if held[key] >= 1 else (1 - held[key]) / rate
+        assert abs(buckets.take(key) - wait) < 1e-9
+        held[key] -= wait == 0
+
+
+def test_no_number_of_keys_fills_the_memory_or_frees_who_is_waiting() -> None:
+    buckets = Buckets(Rate(0.001, 1), lambda: 0.0)
+    for number in range(12_000):
+        assert buckets.take(f"address {number}") == 0
+    assert len(buckets._full) <= 10_000
+    assert buckets.take("address 11999") > 0

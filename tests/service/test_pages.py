@@ -26,7 +26,7 @@ from shoe.service.tokens import new_token
 from shoe.service.types import Request
 from tests.cli.run import as_json
 from tests.examples import examples
-from tests.service.calling import PUBLIC, bearer, calling, made_folder, one_value, outside, queued
+from tests.service.calling import PUBLIC, bearer, calling, execute, made_folder, one_value, outside, queued
 from tests.service.processes import waited
 from tests.service.site import DIAGNOSIS, HOSTILE, RESULT, do_all, made_site
 
@@ -82,7 +82,6 @@ def text_of(answer: Any, status: int = 200) -> str:
 
 
 def absent(parts: Any, page: str) -> list[str]:
-    """Those of some parts that a page has not."""
     return [part for part in parts if part not in page]
 
 
@@ -100,19 +99,10 @@ def test_a_run_says_strict_beside_semantic_beside_why(client: Any, site: Any) ->
     public, failed, queued = (site[1][name] for name in ("public", "failed", "queued"))
     page = text_of(client.get(f"/runs/{public}"))
     said = (
-        "15.93 mAP, hico-det",
-        "36.19 SHOE-mAP +20.26",
-        "+6.00 missed GT",
-        "human box 25.00 +5.00",
-        "1,234 predictions",
-        "exact matches 22.00",
-        "similar verbs +10.00",
-        "pony",
-        "5.2 1.8",
-        "--ground-truth instances_test2015.json",
-        "shoe:1|data:hico-det",
-        "a note without a key",
-    )
+        "15.93 mAP, hico-det", "36.19 SHOE-mAP +20.26", "+6.00 missed GT", "human box 25.00 +5.00", "1,234 predictions",
+        "exact matches 22.00", "similar verbs +10.00", "pony", "5.2 1.8", "--ground-truth instances_test2015.json",
+        "shoe:1|data:hico-det", "a note without a key",
+    )  # fmt: skip
     assert absent(said, re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))) == []
     for name in ("result.json", "run.shoe", "report.html", "diagnosis.json", "classes.csv"):
         address = f"/v1/runs/{public}/files/{name}"
@@ -181,8 +171,7 @@ def test_a_run_says_what_is_hidden_or_being_made_and_its_reason_once(client: Any
     query = "SELECT further.key FROM further JOIN jobs USING (key) WHERE run = ? AND kind = 'page'"
     key = one_value(folder, query, ids["public"])
     for state, is_live in (("done", False), ("queued", True), ("done", False)):
-        with folder.database.write() as db:
-            db.execute("UPDATE jobs SET state = ? WHERE key = ?", (state, key))
+        execute(folder, "UPDATE jobs SET state = ? WHERE key = ?", state, key)
         page = text_of(client.get(f"/runs/{ids['public']}"))
         assert ("is being made" in page) == ('id="live"' in page) == is_live
     assert jobs.running(folder) == []
@@ -194,7 +183,6 @@ def _rendered(source: str, **values: Any) -> str:
 
 
 def _figures(changes: dict[str, Any], diagnosis: Any = None) -> str:
-    """The figures of a run whose result has some changes; None removes a value."""
     result = {name: value for name, value in (RESULT | changes).items() if value is not None}
     values = figures(result, diagnosis, None) | {"examples": [], "files": {"words": None}, "link": str}
     return _rendered('{% include "figures.html" %}', **values)
@@ -217,8 +205,7 @@ def test_errors_without_a_gain_are_not_called_the_largest_loss() -> None:
 
 def test_commands_in_notes_are_code() -> None:
     note = _rendered("{{ parts.note(line) }}", line="tests      `--json` writes <all>")
-    expected = "<li><b>tests: </b><bdi><code>--json</code> writes &lt;all&gt;</bdi></li>"
-    assert note == expected
+    assert note == "<li><b>tests: </b><bdi><code>--json</code> writes &lt;all&gt;</bdi></li>"
 
 
 def test_runs_of_other_protocols_are_marked(client: Any, site: Any) -> None:
@@ -226,12 +213,10 @@ def test_runs_of_other_protocols_are_marked(client: Any, site: Any) -> None:
     folder, ids = site
     query = "UPDATE jobs SET figures = replace(figures, ?, ?) WHERE key = (SELECT key FROM runs WHERE id = ?)"
     protocols = ("strict:hico-det:", "strict:qpic:")
-    with folder.database.write() as db:
-        db.execute(query, (*protocols, ids["other"]))
+    execute(folder, query, *protocols, ids["other"])
     for path in ("/runs", "/compare"):
         assert absent(("<small>qpic</small>", "<small>hico-det</small>"), text_of(client.get(path))) == []
-    with folder.database.write() as db:
-        db.execute(query, (*protocols[::-1], ids["other"]))
+    execute(folder, query, *protocols[::-1], ids["other"])
 
 
 def test_a_leaderboard_shows_dates_baselines_and_the_best_run_of_each_team(folder: Any) -> None:
@@ -295,8 +280,7 @@ def test_rounded_metrics_have_no_more_digits_in_lists_than_on_their_page(
     folder = made_folder(tmp_path, shown=shown)
     run = queued(folder, "once")
     do_all(folder)
-    with folder.database.write() as db:
-        db.execute("UPDATE jobs SET figures = replace(figures, '0.1593', ?)", (str(float(strict) / 100),))
+    execute(folder, "UPDATE jobs SET figures = replace(figures, '0.1593', ?)", str(float(strict) / 100))
     with calling(folder) as client:
         for path in ("/", "/runs"):
             assert strict in _row(text_of(client.get(path)), "once").split(), path
@@ -438,8 +422,7 @@ def test_a_quota_is_a_quota_on_every_page(tmp_path: Path) -> None:
 
 def test_pages_offer_only_what_works(client: Any, site: Any) -> None:
     folder, ids = site
-    with folder.database.write() as db:
-        db.execute("UPDATE runs SET team = 'others', visibility = 'team' WHERE id = ?", (ids["ranked"],))
+    execute(folder, "UPDATE runs SET team = 'others', visibility = 'team' WHERE id = ?", ids["ranked"])
     board = text_of(client.get("/boards/board"))
     assert f"{SHOWN} ranked" in board
     assert f"/runs/{ids['ranked']}" not in board  # the page of another team's private run would be "not found"

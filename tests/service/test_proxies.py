@@ -8,7 +8,6 @@ import shutil
 import socket
 import ssl
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -18,19 +17,11 @@ from typing import Any
 import pytest
 
 from tests.service.calling import made_folder
-from tests.service.processes import free_port, is_listening, waited
+from tests.service.processes import free_port, is_listening, server_command, waited
 
 pytestmark = pytest.mark.slow
 DEPLOY = Path(__file__).parents[2] / "deploy"
 NAME = "shoe.example.org"
-PROGRAM = """
-import sys
-from shoe.service.folder import Folder
-from shoe.service.server import serve
-from shoe.service.settings import Settings
-settings = Settings(port=int(sys.argv[2]), names=("shoe.example.org",), patience=3.0, free_below=0)
-serve(Folder.open(sys.argv[1]), settings, progress=lambda line: print(line, flush=True))
-"""
 
 
 def configured(kind: str, to: Path, http_port: int, port: int, server: int) -> list[str]:
@@ -59,19 +50,15 @@ def configured(kind: str, to: Path, http_port: int, port: int, server: int) -> l
 
 
 class Proxy:
-    """A proxy in front of a server."""
-
     def __init__(self, port: int, http_port: int, admin: str, certificate: Path) -> None:
         self.port, self.http_port, self.admin = port, http_port, admin
         self.trusted = ssl.create_default_context(cafile=str(certificate))
 
     def connected(self, source: str = "127.0.0.1") -> ssl.SSLSocket:
-        """A connection from an address of this machine."""
         plain = socket.create_connection(("127.0.0.1", self.port), 30, (source, 0))
         return self.trusted.wrap_socket(plain, server_hostname=NAME)
 
     def asked(self, method: str, path: str, body: Any = None, source: str = "127.0.0.1", **headers: str) -> Any:
-        """The response to a request, and its body."""
         with closing(http.client.HTTPSConnection(NAME, self.port, timeout=120)) as connection:
             connection.sock = self.connected(source)
             connection.request(method, path, body, {"Host": f"{NAME}:{self.port}", **headers})
@@ -88,7 +75,7 @@ def proxy(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Proxy]:
     http_port, port, behind = free_port(), free_port(), free_port()
     command = configured(request.param, tmp_path, http_port, port, behind)
     environment = os.environ | {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
-    words = [sys.executable, "-P", "-c", PROGRAM, str(folder.path), str(behind)]
+    words = server_command(folder.path, f"port={behind}, names=('{NAME}',), patience=3.0, free_below=0")
     with (
         subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server,
         (tmp_path / "proxy.log").open("w") as log,

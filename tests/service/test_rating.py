@@ -31,7 +31,6 @@ ARRIVED = "() => document.getElementById('status').textContent === 'All answers 
 
 
 def succeeded(*words: str | Path) -> str:
-    """What a command about studies writes."""
     done = run("study", *words)
     assert (done.returncode, done.stderr) == (0, ""), done
     return done.stdout
@@ -63,7 +62,6 @@ class Lab:
         self.process.communicate()
 
     def answers(self, rater: str, study: Path | None = None) -> list[dict[str, Any]]:
-        """What the service has of a rater, by way of the command."""
         folder = study or self.study
         succeeded("fetch", folder, self.service)
         found: list[dict[str, Any]] = json.loads((folder / "answers" / f"{rater}.json").read_bytes())["answers"]
@@ -110,7 +108,6 @@ def asked(lab: Lab, rater: int) -> tuple[Study, list[Question]]:
 
 
 def begin(page: Any, study: Study) -> None:
-    """Agree, read, and try the keys, by keyboard alone."""
     for _ in range(2):
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")

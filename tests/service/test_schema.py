@@ -20,18 +20,10 @@ pytestmark = pytest.mark.slow
 EACH = 0.5  # requests of each operation and kind, as a share of the profile's examples
 # What chance does not hit: tokens, states of runs, files without runs, where parts begin, classes, names of boards.
 REFUSED = {
-    "POST /v1/session",
-    "POST /v1/compare",
-    "POST /v1/runs/{id}/cancel",
-    "POST /v1/runs/{id}/retry",
-    "PATCH /v1/uploads/{id}",
-    "DELETE /v1/predictions/{sha256}",
-    "GET /v1/similarity",
-    "GET /v1/boards/{name}",
+    "POST /v1/session", "POST /v1/compare", "POST /v1/runs/{id}/cancel", "POST /v1/runs/{id}/retry",
+    "PATCH /v1/uploads/{id}", "DELETE /v1/predictions/{sha256}", "GET /v1/similarity", "GET /v1/boards/{name}",
     "DELETE /v1/tokens/{prefix}",
-}
-
-
+}  # fmt: skip
 QUIET = settings(
     examples(EACH), deadline=None, phases=[Phase.generate], database=None, suppress_health_check=list(HealthCheck)
 )

@@ -4,7 +4,6 @@ import json
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,31 +13,18 @@ import pytest
 
 from shoe.service.tokens import new_token
 from tests.service.calling import calling, done_by_hand, made_folder, submitted
+from tests.service.processes import server_command
 
 pytestmark = pytest.mark.slow
-PROGRAM = """
-import resource, sys
-from shoe.core.errors import ShoeError
-from shoe.service.folder import Folder
-from shoe.service.server import serve
-from shoe.service.settings import Settings
-try:
-    resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-    settings = Settings(port=0, patience=1.0, connections=100)
-    serve(Folder.open(sys.argv[1]), settings, progress=lambda line: print(line, flush=True))
-except ShoeError as error:
-    sys.exit(str(error))
-print("ended", flush=True)
-"""
+SETTINGS = "port=0, patience=1.0, connections=100"
 
 
 def command(folder: Path) -> list[str]:
-    return [sys.executable, "-P", "-c", PROGRAM, str(folder)]
+    return server_command(folder, SETTINGS)
 
 
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A server of a folder: its process and its port."""
     with subprocess.Popen(command(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         port = int(process.stdout.readline().rpartition(":")[2])
@@ -59,7 +45,6 @@ def asked(port: int, sent: bytes, patience: float = 20) -> bytes:
 
 
 def request(line: str, *headers: str) -> bytes:
-    """A request without its body."""
     return "\r\n".join([f"{line} HTTP/1.1", "Host: 127.0.0.1", *headers, "", ""]).encode()
 
 

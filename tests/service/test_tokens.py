@@ -35,11 +35,11 @@ def test_a_token_is_kept_as_its_hash_and_ends(folder: Folder, monkeypatch: pytes
         tokens.revoke(folder, token[:10])
 
 
-@pytest.mark.parametrize("given", ["{}", " {}\n", "{:.10}", "{:.10}..."])
-def test_a_token_is_revoked_by_its_beginning_or_as_a_whole(folder: Folder, given: str) -> None:
-    token = tokens.new_token(folder, "ci", "a")
-    assert tokens.revoke(folder, given.format(token)).revoked is not None
-    assert tokens.check(folder, token) is None
+def test_a_token_is_revoked_by_its_beginning_or_as_a_whole(folder: Folder) -> None:
+    for given in ("{}", " {}\n", "{:.10}", "{:.10}..."):
+        token = tokens.new_token(folder, "ci", "a")
+        assert tokens.revoke(folder, given.format(token)).revoked is not None
+        assert tokens.check(folder, token) is None
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,6 @@ def ended(folder: Folder, id_: str) -> Run:
 
 
 def child_at_work(server: int) -> int:
-    """The child of a server, as soon as it runs its own program."""
     return waited(
         lambda: next((pid for pid in children_of(server) if "shoe.service.job_process" in command_of(pid)), None)
     )
@@ -104,7 +103,6 @@ WHY = {"memory": "memory limit of 0.9", "wall": "time limit of 0.3"}
 
 
 def see_limits(folder: Folder, tmp_path: Path, executor: Executor | None, more: Mapping[str, str]) -> None:
-    """Each limit of a job ends it, with a reason."""
     large = tmp_path / "large.json"
     large.write_bytes(b"[" + b"[]," * 20_000_000 + b"[]]")
     for limit, reason in {**WHY, **more}.items():

@@ -13,8 +13,7 @@ from shoe.service import runs, types
 from shoe.service.callers import App, AppState, Reader, Submitter, Uploader
 from shoe.service.contract import Refused, body, contract, json_response
 from shoe.service.errors import ConflictError, NotFoundError, TooLargeError
-from shoe.service.folder import Encoding, Receiver, StoreEntry
-from shoe.service.uploads import Upload
+from shoe.service.folder import Encoding, Receiver, Upload
 
 router = APIRouter(tags=["predictions"])
 _BINARY = ("application/octet-stream",)
@@ -66,7 +65,7 @@ async def put_predictions(
         raise
     finally:
         app.receiving[team] -= counted
-    return json_response(types.StoredFile(sha256=stored.sha256, size=stored.size))
+    return json_response(stored)
 
 
 @router.get("/v1/predictions/{sha256}", **contract(types.StoredFile))
@@ -102,13 +101,13 @@ def begin_upload(
     document: Annotated[types.NewUpload, body(types.NewUpload)], identity: Submitter, app: App
 ) -> Response:
     """Start an upload in parts, or return the interrupted or complete upload of the file with the given SHA-256."""
-    if document.sha256 is not None and runs.file_name(app.folder, str(identity.team), document.sha256) is not None:
+    team = str(identity.team)
+    if document.sha256 is not None and runs.file_name(app.folder, team, document.sha256) is not None:
         size = app.folder.files.path(document.sha256).stat().st_size
         there = types.Upload(id=secrets.token_hex(16), offset=size, size=size, sha256=document.sha256)
         return json_response(there, 201, {"Upload-Offset": str(size)})
     if document.size > app.settings.largest_upload:
         raise TooLargeError(f"size: found {document.size:,} bytes, expected at most {app.settings.largest_upload:,}")
-    team = str(identity.team)
     room = _room(app, team) - app.receiving[team]
     upload = app.uploads.begin(team, document.name, document.size, document.sha256, room)
     return _state(app, upload, 201)
@@ -141,7 +140,7 @@ async def send_part(
     if app.uploads.offset(upload) < upload.size:
         return _state(app, upload)
 
-    def finish() -> StoreEntry:
+    def finish() -> types.StoredFile:
         stored = app.uploads.finish(upload)
         runs.add_file(app.folder, upload.team, upload.name, stored, app.settings.disk_per_team)
         return stored
@@ -156,7 +155,7 @@ def end_upload(id_: UploadId, identity: Submitter, app: App) -> Response:
     return Response(status_code=204)
 
 
-def _state(app: AppState, upload: Upload, status: int = 200, stored: StoreEntry | None = None) -> Response:
+def _state(app: AppState, upload: Upload, status: int = 200, stored: types.StoredFile | None = None) -> Response:
     offset = upload.size if stored else app.uploads.offset(upload)
     state = types.Upload(id=upload.id, offset=offset, size=upload.size, sha256=stored.sha256 if stored else None)
     return json_response(state, status, {"Upload-Offset": str(offset)})
@@ -184,6 +183,5 @@ def _encoding(named: str | None) -> Encoding | None:
 
 
 def _room(app: AppState, team: str) -> int:
-    """Return the rest of a team's disk quota, in bytes."""
     with app.folder.database.read() as db:
         return app.settings.disk_per_team - runs.disk_used(db, team)

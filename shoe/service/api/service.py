@@ -17,17 +17,17 @@ from shoe.service.contract import body, contract, json_response
 from shoe.service.http_guard import COOKIE
 from shoe.version import __version__
 
-about_router = APIRouter(tags=["about"])
+router = APIRouter()
 API = 1
 
 
-@about_router.get("/v1/version", **contract(types.Version, open_to="all"))
+@router.get("/v1/version", tags=["about"], **contract(types.Version, open_to="all"))
 async def version() -> Response:
     """Return the version of shoe and the supported versions of the API."""
     return json_response(types.Version(shoe=__version__, api=[API]))
 
 
-@about_router.get("/v1/health", **contract(types.Health, open_to="all"))
+@router.get("/v1/health", tags=["about"], **contract(types.Health, open_to="all"))
 def health(app: App) -> Response:
     """Return whether disk space is left and the job executor is ready, and how many jobs are queued and running."""
     with app.folder.database.read() as db:
@@ -45,7 +45,7 @@ def health(app: App) -> Response:
     )
 
 
-@about_router.post("/v1/session", **contract(types.Session, types.Login, open_to="all"))
+@router.post("/v1/session", tags=["about"], **contract(types.Session, types.Login, open_to="all"))
 async def log_in(
     document: Annotated[types.Login, body(types.Login)], request: Request, _: Anybody, app: App
 ) -> Response:
@@ -56,13 +56,13 @@ async def log_in(
     return response
 
 
-@about_router.get("/v1/session", **contract(types.Session, open_to="all"))
+@router.get("/v1/session", tags=["about"], **contract(types.Session, open_to="all"))
 async def get_session(identity: Anybody) -> Response:
     """Return team, name and permissions of the caller; the team of an anonymous caller is empty."""
     return json_response(_session(identity))
 
 
-@about_router.delete("/v1/session", **contract(status=204, open_to="all"))
+@router.delete("/v1/session", tags=["about"], **contract(status=204, open_to="all"))
 def log_out(request: Request, _: Anybody, app: App) -> Response:
     """Log out: end the session of the session cookie, and delete the cookie."""
     tokens.log_out(app.folder, request.cookies.get(COOKIE, ""))
@@ -84,111 +84,48 @@ def set_session(app: AppState, request: Request, response: Response, token: str)
         response.set_cookie(COOKIE, secret, max_age=age, httponly=True, samesite="strict", secure=is_https)
 
 
-admin_router = APIRouter(tags=["admin"])
-Prefix = Annotated[
-    str, Path(pattern="^[A-Za-z0-9_-]{1,80}$", description="First 10 characters of a token, or the whole token.")
-]
-
-
-@admin_router.get("/v1/tokens", **contract(types.Tokens, open_to="token"))
-def list_tokens(_: Admin, app: App) -> Response:
-    """List all tokens, without their secrets."""
-    return json_response(types.Tokens(tokens=tokens.tokens(app.folder)))
-
-
-@admin_router.post("/v1/tokens", **contract(types.NewTokenSecret, types.NewToken, status=201))
-def make_token(document: Annotated[types.NewToken, body(types.NewToken)], _: Admin, app: App) -> Response:
-    """Create a token, which is shown only in this response."""
-    made = tokens.new_token(app.folder, document.name, document.team, document.scopes, document.days)
-    secret = types.NewTokenSecret(token=made, name=document.name, team=document.team, scopes=list(document.scopes))
-    return json_response(secret, 201)
-
-
-@admin_router.delete("/v1/tokens/{prefix}", **contract(types.Token))
-def revoke_token(prefix: Prefix, _: Admin, app: App) -> Response:
-    """Revoke a token, and the sessions that were started with the token."""
-    return json_response(tokens.revoke(app.folder, prefix))
-
-
-@admin_router.get("/v1/audit", **contract(types.Audit))
-def list_audit(
-    _: Admin,
-    app: App,
-    before: Annotated[
-        int | None, Query(ge=1, le=2**62, description="ID of the last entry of the previous page.")
-    ] = None,
-    limit: Annotated[int, Query(ge=1, le=1000, description="Maximum number of entries.")] = 100,
-) -> Response:
-    """List entries of the audit log (with action, actor and network address), the latest first."""
-    return json_response(types.Audit(entries=tokens.entries(app.folder, before, limit)))
-
-
-boards_router = APIRouter(tags=["boards"])
-Name = Annotated[str, Path(max_length=80, description="Name of the leaderboard.")]
-
-
-@boards_router.get("/v1/boards", **contract(types.Boards, open_to="all"))
-async def list_boards(identity: Anybody, app: App) -> Response:
-    """List leaderboards, without tables; callers without the permission to read get no hidden leaderboards."""
-    known = boards.boards(app.folder)
-    return json_response(types.Boards(boards=[each for each in known if identity.allows("read") or not each.hidden]))
-
-
-@boards_router.get("/v1/boards/{name}", **contract(types.Standing, open_to="all"))
-async def get_board(name: Name, identity: Anybody, app: App) -> Response:
-    """Return a leaderboard with its table; a hidden one needs the permission "read", and has rows only for "admin"."""
-    found = boards.standing(app.folder, name)
-    if found.board.hidden and not identity.allows("admin"):
-        require_scope(identity, "read")
-        found = replace(found, rows=[], left_out=[])
-    return json_response(found)
-
-
-catalog_router = APIRouter(tags=["catalog"])
-
-
-@catalog_router.get("/v1/truths", **contract(types.Truths))
+@router.get("/v1/truths", tags=["catalog"], **contract(types.Truths))
 async def list_truths(_: Reader, app: App) -> Response:
     """List the metadata of all ground truths, without boxes and labels."""
     found = [msgspec.convert(truth, types.Truth, from_attributes=True) for truth in truths.truths(app.folder)]
     return json_response(types.Truths(truths=found))
 
 
-@catalog_router.get("/v1/maps", **contract(types.Maps))
+@router.get("/v1/maps", tags=["catalog"], **contract(types.Maps))
 async def list_maps(_: Reader, app: App) -> Response:
     """List similarities by which runs can be scored: computed from WordNet, built-in maps, then registered maps."""
     own = [types.Map(name=name) for name in truths.own_similarities()]
     return json_response(types.Maps(maps=own + truths.maps(app.folder)))
 
 
-studies_router = APIRouter(tags=["studies"])
+Name = Annotated[str, Path(max_length=80, description="Name of the leaderboard.")]
 
 
-@studies_router.get("/v1/study", **contract(types.RaterQuestions, open_to="token"))
-def get_study(identity: Rater, app: App) -> Response:
-    """Return the rating questions for the rater who owns the token, in the order in which to show them."""
-    return json_response(studies.questions_of(app.folder, identity))
+@router.get("/v1/boards", tags=["boards"], **contract(types.Boards, open_to="all"))
+async def list_boards(identity: Anybody, app: App) -> Response:
+    """List leaderboards, without tables; callers without the permission to read get no hidden leaderboards."""
+    known = boards.boards(app.folder)
+    return json_response(types.Boards(boards=[each for each in known if identity.allows("read") or not each.hidden]))
 
 
-@studies_router.get("/v1/study/answers", **contract(types.Answers, open_to="token"))
-def list_answers(identity: Rater, app: App) -> Response:
-    """List all answers of the rater, from all devices, the earliest first."""
-    return json_response(types.Answers(answers=studies.answers_of(app.folder, identity)))
+@router.get("/v1/boards/{name}", tags=["boards"], **contract(types.Standing, open_to="all"))
+async def get_board(name: Name, identity: Anybody, app: App) -> Response:
+    """Return a leaderboard with its table; a hidden one needs the permission "read", and has rows only for "admin"."""
+    board = boards.board(app.folder, name)
+    if board.hidden and not identity.allows("admin"):
+        require_scope(identity, "read")
+    found = boards.standing(app.folder, board)
+    if board.hidden and not identity.allows("admin"):
+        found = replace(found, rows=[], left_out=[])
+    return json_response(found)
 
 
-@studies_router.post("/v1/study/answers", **contract(types.AnswerCount, types.Answers, open_to="token"))
-def add_answers(document: Annotated[types.Answers, body(types.Answers)], identity: Rater, app: App) -> Response:
-    """Store answers of the calling rater, and return how many answers the rater has now; retries add no duplicates."""
-    return json_response(types.AnswerCount(kept=studies.add_answers(app.folder, identity, document.answers)))
-
-
-words_router = APIRouter(tags=["words"])
 Part = Literal["verb", "object"]
 Ensemble = Literal["mean", "median", "majority", "majority-mean"]
 Combine = Literal["arithmetic", "geometric", "minimum"]
 
 
-@words_router.get("/v1/resolve", **contract(types.Resolutions))
+@router.get("/v1/resolve", tags=["words"], **contract(types.Resolutions))
 def resolve(
     word: Annotated[str, Query(min_length=1, max_length=200, description="A word or phrase, as predicted.")],
     _: Reader,
@@ -206,7 +143,7 @@ def resolve(
     return json_response(types.Resolutions(resolutions=found))
 
 
-@words_router.get("/v1/similarity", **contract(dict[str, Any]))
+@router.get("/v1/similarity", tags=["words"], **contract(dict[str, Any]))
 def similarity(
     a: Annotated[str, Query(min_length=1, max_length=200, description="Class: a sense, a word or an interaction.")],
     b: Annotated[str, Query(min_length=1, max_length=200, description="Prediction: a word or an interaction.")],
@@ -227,3 +164,59 @@ def similarity(
     source = truths.similarity(app.folder, map)
     place = str(app.folder.maps / source["folder"]) if "folder" in source else map
     return json_response(similarity_of(truths.loaded(place, ensemble), a, b, part, combine, weight).to_dict())
+
+
+@router.get("/v1/study", tags=["studies"], **contract(types.RaterQuestions, open_to="token"))
+def get_study(identity: Rater, app: App) -> Response:
+    """Return the rating questions for the rater who owns the token, in the order in which to show them."""
+    return json_response(studies.questions_of(app.folder, identity))
+
+
+@router.get("/v1/study/answers", tags=["studies"], **contract(types.Answers, open_to="token"))
+def list_answers(identity: Rater, app: App) -> Response:
+    """List all answers of the rater, from all devices, the earliest first."""
+    return json_response(types.Answers(answers=studies.answers_of(app.folder, identity)))
+
+
+@router.post("/v1/study/answers", tags=["studies"], **contract(types.AnswerCount, types.Answers, open_to="token"))
+def add_answers(document: Annotated[types.Answers, body(types.Answers)], identity: Rater, app: App) -> Response:
+    """Store answers of the calling rater, and return how many answers the rater has now; retries add no duplicates."""
+    return json_response(types.AnswerCount(kept=studies.add_answers(app.folder, identity, document.answers)))
+
+
+Prefix = Annotated[
+    str, Path(pattern="^[A-Za-z0-9_-]{1,80}$", description="First 10 characters of a token, or the whole token.")
+]
+
+
+@router.get("/v1/tokens", tags=["admin"], **contract(types.Tokens, open_to="token"))
+def list_tokens(_: Admin, app: App) -> Response:
+    """List all tokens, without their secrets."""
+    return json_response(types.Tokens(tokens=tokens.tokens(app.folder)))
+
+
+@router.post("/v1/tokens", tags=["admin"], **contract(types.NewTokenSecret, types.NewToken, status=201))
+def make_token(document: Annotated[types.NewToken, body(types.NewToken)], _: Admin, app: App) -> Response:
+    """Create a token, which is shown only in this response."""
+    made = tokens.new_token(app.folder, document.name, document.team, document.scopes, document.days)
+    secret = types.NewTokenSecret(token=made, name=document.name, team=document.team, scopes=list(document.scopes))
+    return json_response(secret, 201)
+
+
+@router.delete("/v1/tokens/{prefix}", tags=["admin"], **contract(types.Token))
+def revoke_token(prefix: Prefix, _: Admin, app: App) -> Response:
+    """Revoke a token, and the sessions that were started with the token."""
+    return json_response(tokens.revoke(app.folder, prefix))
+
+
+@router.get("/v1/audit", tags=["admin"], **contract(types.Audit))
+def list_audit(
+    _: Admin,
+    app: App,
+    before: Annotated[
+        int | None, Query(ge=1, le=2**62, description="ID of the last entry of the previous page.")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Maximum number of entries.")] = 100,
+) -> Response:
+    """List entries of the audit log (with action, actor and network address), the latest first."""
+    return json_response(types.Audit(entries=tokens.entries(app.folder, before, limit)))

@@ -34,13 +34,8 @@ def places(folder: Folder) -> dict[str, str]:
 def answer(place: str, phrase: str, truth: str) -> dict[str, Any]:
     """Return the values of ``playground.html`` for a phrase: interpretation, senses, and 12 most similar classes.
 
-    Args:
-        place: name or folder of a similarity map, as returned by :func:`places`.
-        phrase: predicted phrase.
-        truth: class (for example "ride bicycle") or class word to compare the phrase with; "" for no comparison.
-
-    Raises:
-        OptionError: if the dataset has no class or class word `truth`, or if it is both a verb and an object.
+    `truth` is a class (for example "ride bicycle") or class word to compare the phrase with; "" for no comparison.
+    Raise OptionError if the dataset of the map `place` has no such class, or if the word is both a verb and an object.
     """
     from shoe.report.similarity import explain_phrase
 

@@ -1,4 +1,4 @@
-"""Rendering of web pages from templates, and functions for all page routes: errors, forms, viewer."""
+"""Rendering of web pages from templates, and functions for all page routes: errors, forms, caller."""
 
 import hashlib
 import posixpath
@@ -25,7 +25,8 @@ from shoe.service.callers import identify
 from shoe.service.contract import Refused
 from shoe.service.errors import NotFoundError
 from shoe.service.http_guard import COOKIE
-from shoe.service.pages.views import View, Viewer
+from shoe.service.pages.views import View
+from shoe.service.tokens import Identity, Scope
 from shoe.version import __version__
 
 
@@ -35,13 +36,7 @@ def server_link(base: str, path: str) -> str:
 
 
 def site_link(here: str, there: Collection[str], path: str) -> str:
-    """Return the relative link between two pages of an exported site; "" if the linked page is not exported.
-
-    Args:
-        here: server path of the page that contains the link.
-        there: server paths of all exported pages and files.
-        path: server path of the linked page.
-    """
+    """Return the relative link to `path` on the page `here` of an exported site; "" if `path` is not in `there`."""
     path, mark, part = path.partition("#")
     if path not in there:
         return ""
@@ -75,10 +70,8 @@ STATIC = {
 def render(view: View, link: Callable[[str], str], about: Mapping[str, Any], *, live: bool = True) -> bytes:
     """Return the HTML of the page that a view (template and values) describes, as UTF-8.
 
-    Args:
-        link: function that returns the link to a page or file, given its path on the server.
-        about: values that every page needs, such as the viewer.
-        live: whether a server sends the page; False for an exported site.
+    `link` returns the link to a page or file, given its path on the server. `about` has values that every page needs,
+    such as the caller (:func:`who_is`). `live` is False for an exported site.
     """
     values = {**about, **view.values, **(view.derive() if view.derive else {})}
     page = _template(view.template).render(values, link=link, live=live, version=__version__)
@@ -127,14 +120,10 @@ class Page(APIRoute):
         return page
 
 
-def viewer_of(request: Request) -> Viewer:
-    """Return the user who views a page, identified by token or session; a wrong token gives no permissions."""
-    try:
-        who = identify(request)
-    except Refused:
-        return Viewer()
-    session = who.key is not None and COOKIE in request.cookies and who.team is not None
-    return Viewer(who.team, who.allows("admin"), who.allows("read"), who.allows("submit"), session)
+def who_is(identity: Identity, *, session: bool = False) -> dict[str, Any]:
+    """Return the values of the template variable `who`; `session` is whether the caller has logged in."""
+    scopes: dict[str, Scope] = {"admin": "admin", "reader": "read", "submitter": "submit"}
+    return {"team": identity.team, "session": session} | {name: identity.allows(scopes[name]) for name in scopes}
 
 
 def answer(request: Request, view: View, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -164,7 +153,12 @@ _MOST_PAGES = 512
 
 
 def _frame(request: Request) -> tuple[str, dict[str, Any]]:
-    about = {"here": request.url.path, "who": viewer_of(request), "address": address_of(request)}
+    try:
+        identity = identify(request)
+    except Refused:  # a wrong token gives no permissions
+        identity = Identity(None, frozenset(), "", None)
+    session = identity.key is not None and COOKIE in request.cookies and identity.team is not None
+    about = {"here": request.url.path, "who": who_is(identity, session=session), "address": address_of(request)}
     return request.scope.get("root_path", ""), about
 
 

@@ -19,25 +19,26 @@ from shoe.predictions.table import SCORES
 from shoe.service import access, boards, runs, submissions, tokens
 from shoe.service.api.runs import RunId
 from shoe.service.api.service import set_session
-from shoe.service.callers import Admin, Anybody, App, Reader, Submitter, require_scope, state_of, verify_token
+from shoe.service.callers import Admin, Anybody, App, Reader, Submitter, require_scope, verify_token
 from shoe.service.contract import Refused, describe
 from shoe.service.errors import NotFoundError
 from shoe.service.http_guard import COOKIE
 from shoe.service.pages import playground, views
-from shoe.service.pages.rendering import STATIC, Form, Page, address_of, answer, cached, field, redirect, viewer_of
+from shoe.service.pages.rendering import STATIC, Form, Page, address_of, answer, cached, field, redirect
 from shoe.service.pages.views import View
+from shoe.service.tokens import Identity
 from shoe.service.truths import own_similarities, truths
 
 _GROUPS = {
-    "Predictions": ("predictions", "uploads"),
-    "Runs": ("runs", "compare"),
+    "Predictions": ("predictions",),
+    "Runs": ("runs", "results"),
     "Leaderboards": ("boards",),
-    "Words": ("resolve", "similarity"),
-    "Studies": ("study",),
-    "Ground truths and maps": ("truths", "maps"),
+    "Words": ("words",),
+    "Studies": ("studies",),
+    "Ground truths and maps": ("catalog",),
+    "The server": ("about", "admin"),
 }
-"""First parts of the paths of API calls, by heading on the page."""
-_REST = "The server"
+"""Tags of API calls in the OpenAPI schema, by heading on the page."""
 
 CURL = """\
 FILE=predictions.json
@@ -51,12 +52,12 @@ curl "{address}/v1/runs/ID/result" -H "Authorization: Bearer $SHOE_TOKEN"
 
 def interface_values(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the groups of API calls in an OpenAPI schema, each a dict of "name" and "calls", for ``api.html``."""
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for path, methods in schema["paths"].items():
-        about = path.split("/")[2] if path.startswith("/v1/") else ""
-        group = next((name for name, parts in _GROUPS.items() if about in parts), _REST)
-        groups.setdefault(group, []).extend(_call(path, method, call, schema) for method, call in methods.items())
-    return [{"name": name, "calls": groups[name]} for name in (*_GROUPS, _REST) if name in groups]
+    calls = [
+        (call.get("tags", ["about"])[0], _call(path, method, call, schema))
+        for path, methods in schema["paths"].items()
+        for method, call in methods.items()
+    ]
+    return [{"name": name, "calls": [call for tag, call in calls if tag in tags]} for name, tags in _GROUPS.items()]
 
 
 def _call(path: str, method: str, call: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,7 +91,6 @@ def _resolved(node: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str
 
 
 def _kind(node: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    """Return the type of a schema node in words."""
     node = _resolved(node, schema)
     if "enum" in node:
         return " or ".join(str(each) for each in node["enum"])
@@ -129,10 +129,10 @@ def _content(path: Path) -> tuple[bytes, str]:
 
 
 @router.get("/")
-async def front(request: Request, _: Anybody, app: App) -> Response:
+async def front(request: Request, identity: Anybody, app: App) -> Response:
     """Show the front page."""
     with app.folder.database.read():
-        view = views.front(app.folder, viewer_of(request))
+        view = views.front(app.folder, identity)
     return await cached(request, view)
 
 
@@ -143,9 +143,7 @@ async def run_list(
     """Show 50 runs (older than the run `after`, if given), filtered by part of the name, state and ground truth."""
     asked = {"name": name, "state": state, "truth": truth}
     with app.folder.database.read():
-        if after:
-            access.visible_run(app.folder, identity, after)
-        view = views.run_list(app.folder, viewer_of(request), asked, after or None)
+        view = views.run_list(app.folder, identity, asked, after or None)
     return await cached(request, view)
 
 
@@ -153,12 +151,8 @@ async def run_list(
 async def run_page(request: Request, id_: RunId, identity: Anybody, app: App) -> Response:
     """Show a run."""
     with app.folder.database.read():
-        view = views.run_page(
-            app.folder,
-            viewer_of(request),
-            access.visible_run(app.folder, identity, id_),
-            images=app.settings.images is not None,
-        )
+        run = access.visible_run(app.folder, identity, id_)
+        view = views.run_page(app.folder, identity, run, images=app.settings.images is not None)
     return await cached(request, view)
 
 
@@ -198,7 +192,7 @@ def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Re
         "score_kinds": list(SCORES),
         "options": scoring_options.describe(),
         "about": {**dataset.about, **ABOUT},
-        "boards": views.open_boards(app.folder, viewer_of(request)),
+        "boards": views.open_boards(app.folder, identity),
         "wanted_board": board,
         "may_submit": identity.allows("submit"),
         "largest": app.settings.largest_upload,
@@ -207,9 +201,9 @@ def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Re
 
 
 @router.get("/boards")
-async def board_list(request: Request, _: Anybody, app: App) -> Response:
+async def board_list(request: Request, identity: Anybody, app: App) -> Response:
     """Show the leaderboards; hidden leaderboards are not listed for anonymous users."""
-    return await cached(request, views.board_list(app.folder, viewer_of(request)))
+    return await cached(request, View("boards.html", {"boards": views.open_boards(app.folder, identity)}))
 
 
 @router.get("/boards/{name}")
@@ -218,9 +212,10 @@ async def board_page(
 ) -> Response:
     """Show a leaderboard, with `best` only the best run of each team; a hidden one needs the permission "read"."""
     with app.folder.database.read():
-        if boards.board(app.folder, name).hidden:
+        board = boards.board(app.folder, name)
+        if board.hidden:
             require_scope(identity, "read")
-        view = views.board_page(app.folder, viewer_of(request), name, best=best)
+        view = views.board_page(app.folder, identity, board, best=best)
     return await cached(request, view)
 
 
@@ -262,8 +257,8 @@ def map_page(request: Request, name: str, _: Reader, app: App) -> Response:
 
 @router.get("/truths")
 async def truth_list(request: Request, _: Reader, app: App) -> Response:
-    """Show all ground truths."""
-    return answer(request, views.truth_list(app.folder))
+    """Show the metadata of all ground truths, without boxes and labels."""
+    return answer(request, View("truths.html", {"truths": truths(app.folder)}))
 
 
 @router.get("/api")
@@ -293,9 +288,9 @@ def _rater_page() -> tuple[str, str]:
 
 
 @router.get("/compare")
-def choose(request: Request, _: Reader, run: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
+def choose(request: Request, identity: Reader, app: App, run: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
     """Show a form to select runs to compare, out of the latest 200 finished runs; the runs `run` are selected."""
-    return _choose(request, run)
+    return _choose(request, identity, app, run)
 
 
 @router.post("/compare")
@@ -313,13 +308,12 @@ def compare(request: Request, form: Form, identity: Submitter, app: App) -> Resp
             most_waiting=app.settings.queue_per_team,
         )
     except (ShoeError, ValueError) as error:
-        return _choose(request, ids, str(error))
+        return _choose(request, identity, app, ids, str(error))
     return redirect(request, f"/runs/{run.id}")
 
 
-def _choose(request: Request, chosen: list[str], problem: str | None = None) -> Response:
-    folder, viewer = state_of(request).folder, viewer_of(request)
-    rows = views.rows(viewer, folder, runs.runs(folder, viewer.seen, limit=200, state="done"))
+def _choose(request: Request, identity: Identity, app: App, chosen: list[str], problem: str | None = None) -> Response:
+    rows = views.rows(app.folder, access.visible_runs(app.folder, identity, limit=200, state="done"))
     values = {"runs": [row for row in rows if row["comparable"]], "chosen": chosen, "problem": problem}
     return answer(request, View("compare.html", values), 409 if problem else 200)
 
@@ -372,9 +366,9 @@ def logout(request: Request, app: App) -> Response:
 
 
 @router.get("/tokens")
-def token_list(request: Request, _: Admin) -> Response:
+def token_list(request: Request, _: Admin, app: App) -> Response:
     """Show all tokens, without their secrets."""
-    return _tokens(request)
+    return _tokens(request, app)
 
 
 @router.post("/tokens")
@@ -385,8 +379,8 @@ def make_token(request: Request, form: Form, _: Admin, app: App) -> Response:
         days = float(field(form, "days")) if field(form, "days") else None
         made = tokens.new_token(app.folder, name, team, scopes.split(","), days)
     except (ShoeError, ValueError) as error:
-        return _tokens(request, problem=str(error), status=422)
-    return _tokens(request, new_token=made)
+        return _tokens(request, app, problem=str(error))
+    return _tokens(request, app, new_token=made)
 
 
 @router.post("/tokens/revoke")
@@ -396,6 +390,6 @@ def revoke_token(request: Request, form: Form, _: Admin, app: App) -> Response:
     return redirect(request, "/tokens")
 
 
-def _tokens(request: Request, new_token: str | None = None, problem: str | None = None, status: int = 200) -> Response:
-    values = {"tokens": tokens.tokens(state_of(request).folder), "made": new_token, "problem": problem}
-    return answer(request, View("tokens.html", values), status)
+def _tokens(request: Request, app: App, new_token: str | None = None, problem: str | None = None) -> Response:
+    values = {"tokens": tokens.tokens(app.folder), "made": new_token, "problem": problem}
+    return answer(request, View("tokens.html", values), 422 if problem else 200)

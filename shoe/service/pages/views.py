@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from csv import reader
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import groupby
 from statistics import median
@@ -21,15 +20,15 @@ from shoe.diagnosis.error_types import ERRORS
 from shoe.report.page import svg
 from shoe.report.page.svg import Interval, intervals
 from shoe.report.text import percent
-from shoe.service import access, boards, runs
+from shoe.service import access, boards
 from shoe.service.access import AGGREGATES
 from shoe.service.folder import Folder
 from shoe.service.pages import playground
 from shoe.service.runs import command_of
 from shoe.service.submissions import quota_of
-from shoe.service.tokens import ADMIN
+from shoe.service.tokens import ADMIN, Identity
 from shoe.service.truths import Truth, loaded, truths
-from shoe.service.types import Run, Standing, State
+from shoe.service.types import Board, Run, Standing, State
 from shoe.similarity import SimilarityMap
 
 
@@ -102,68 +101,56 @@ class View(NamedTuple):
     derive: Callable[[], dict[str, Any]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Viewer:
-    """User who views a page.
+def rows(folder: Folder, found: Iterable[Run]) -> list[dict[str, Any]]:
+    """Return the values of a table row for each run; metrics ("strict", "semantic", "mf1") are None if not computed.
 
-    Attributes:
-        team: team whose runs the user sees in addition to public runs; None for an anonymous user.
-        admin, reader, submitter: whether the user has the permission `admin`, `read` and `submit`.
-        session: whether the user has logged in.
+    "hidden" is whether the results are hidden from the caller; "comparable" whether the caller may compare the run.
     """
-
-    team: str | None = None
-    admin: bool = False
-    reader: bool = False
-    submitter: bool = False
-    session: bool = False
-
-    @property
-    def seen(self) -> str | None:
-        """Team whose runs the user sees beside public runs; None if the user sees all runs, "" for only public runs."""
-        return None if self.admin else self.team or ""
-
-
-def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str, Any]]:
-    """Return the values of a table row for each of the runs `found`, without results hidden from the viewer."""
-    rounded = {truth.name for truth in truths(folder) if not truth.shown}
-    visible = access.all_without_hidden(folder, list(found), admin=viewer.admin)
-    return [row(run) | {"rounded": run.truth in rounded} for run in visible]
+    shown = {truth.name: truth.shown for truth in truths(folder)}
+    names = ("id", "kind", "name", "team", "truth", "state", "visibility", "created")
+    values = []
+    for run in found:
+        strict = first_exact(run.figures)
+        keys = {"strict": strict, "semantic": "semantic:map", "mf1": "semantic:mf1"}
+        values.append({name: getattr(run, name) for name in names} | {
+            "figures": {name: run.figures.get(key) for name, key in keys.items()},
+            "protocol": strict.split(":")[1] if strict else None,
+            "hidden": run.state == "done" and not run.outputs,
+            "comparable": "run.shoe" in run.outputs,
+            "rounded": not shown.get(run.truth, True),
+        })  # fmt: skip
+    return values
 
 
-def front(folder: Folder, viewer: Viewer) -> View:
-    """Return the front page: leaderboards (hidden ones not for anonymous viewers), and the latest 8 visible runs.
+def front(folder: Folder, identity: Identity) -> View:
+    """Return the front page: leaderboards (hidden ones not for anonymous callers), and the latest 8 visible runs.
 
-    Viewers without the permission to read see only those runs that are finished and on one of the leaderboards.
+    Callers without the permission to read see only finished runs on leaderboards that are not hidden.
     """
-    known = open_boards(folder, viewer)
-    names = {each["board"].name for each in known}
-    recent = runs.runs(folder, viewer.seen, limit=8 if viewer.reader else 200, state=None if viewer.reader else "done")
-    recent = recent if viewer.reader else [run for run in recent if run.board in names][:8]
-    return View("front.html", {"runs": rows(viewer, folder, recent), "boards": known})
+    state = None if identity.allows("read") else "done"
+    recent = rows(folder, access.visible_runs(folder, identity, limit=8, state=state))
+    return View("front.html", {"runs": recent, "boards": open_boards(folder, identity)})
 
 
-def open_boards(folder: Folder, viewer: Viewer) -> list[dict[str, Any]]:
-    """Return the leaderboards that a viewer may see, as dicts of "board" and "quota", the quota of the viewer's team.
+def open_boards(folder: Folder, identity: Identity) -> list[dict[str, Any]]:
+    """Return the leaderboards in the caller's lists, as dicts of "board" and "quota", the quota of the caller's team.
 
-    Hidden leaderboards are not listed for anonymous viewers, whose quotas count no submission as used.
+    Hidden leaderboards are not listed for anonymous callers, whose quotas count no submission as used.
     """
     with folder.database.read() as db:
-        known = [each for each in boards.boards(folder) if viewer.team is not None or not each.hidden]
-        return [{"board": each, "quota": quota_of(db, viewer.team or "", each.name, each.truth)} for each in known]
+        known = [each for each in boards.boards(folder) if identity.team is not None or not each.hidden]
+        return [{"board": each, "quota": quota_of(db, identity.team or "", each.name, each.truth)} for each in known]
 
 
-def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: str | None) -> View:
-    """Return a page of the list of runs, with at most 50 runs, the latest first.
+def run_list(folder: Folder, identity: Identity, filters: Mapping[str, str], after: str | None) -> View:
+    """Return a page of the list of runs: at most 50 runs, the latest first, older than the run `after` (None: all).
 
-    Args:
-        filters: "state" and "truth" of the listed runs, and "name", a part of their names; "" for no restriction.
-        after: ID of the last run of the previous page; None for the first page.
+    `filters` has "state" and "truth" of the listed runs, and "name", a part of their names; "" for no restriction.
     """
-    name, state, truth = (filters[key] or None for key in ("name", "state", "truth"))
-    found = runs.runs(folder, viewer.seen, after, PAGE, state, name=name, truth=truth)
+    given = {key: value or None for key, value in filters.items()}
+    found = access.visible_runs(folder, identity, after, PAGE, **given)
     values = {
-        "runs": rows(viewer, folder, found),
+        "runs": rows(folder, found),
         "asked": filters,
         "states": get_args(State),
         "truths": [each.name for each in truths(folder)],
@@ -173,28 +160,24 @@ def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: 
     return View("runs.html", values)
 
 
-def run_page(folder: Folder, viewer: Viewer, run: Run, *, images: bool = False) -> View:
-    """Return the page of a run, or of a comparison: values from its output files, and the first 1,000 log lines.
-
-    There are no log lines if the results of the run are hidden from the viewer. `images` is whether the server has the
-    images of the dataset, so that examples show images.
-    """
-    truth, lines = _truth(folder, run.truth), access.visible_log(folder, run, admin=viewer.admin)
+def run_page(folder: Folder, identity: Identity, run: Run, *, images: bool = False) -> View:
+    """Return the page of a run or comparison; examples show images if the server has the `images` of the dataset."""
+    truth, lines = _truth(folder, run.truth), access.visible_log(folder, identity, run)
     actions = {"queued": ("cancel",), "running": ("cancel",), "failed": ("retry",), "cancelled": ("retry",)}
     values = {
         "run": run,
         "truth": truth,
         "images": images,
-        "mine": viewer.submitter and (viewer.admin or viewer.team == run.team),
+        "mine": identity.allows("submit") and (identity.allows("admin") or identity.team == run.team),
         "actions": actions.get(run.state, ()),
         "command": command_of(folder, run.id),
         "log": [line.line for line in lines if line.line != f"failed: {run.reason}"],
-        "hidden": access.is_hidden(folder, run, admin=viewer.admin),
-        "board": next((each for each in boards.boards(folder) if each.name == run.board), None),
+        "hidden": access.is_hidden(folder, identity, run),
+        "board": boards.board(folder, run.board) if run.board else None,
     }
 
     def derive() -> dict[str, Any]:
-        found = run_values(folder, run, truth, all_files=viewer.admin, images=images)
+        found = run_values(folder, run, truth, all_files=identity.allows("admin"), images=images)
         if run.kind == "compare":
             compared = read_output(folder, run, "comparison.json")
             found |= comparison_values(compared, run.request["runs"]) if compared else {"result": None}
@@ -219,24 +202,17 @@ def classes_page(folder: Folder, run: Run) -> View | None:
     return View("classes.html", {"run": run, "headings": names, "rows": shown})
 
 
-def board_list(folder: Folder, viewer: Viewer) -> View:
-    """Return the list of leaderboards; hidden leaderboards are not listed for anonymous viewers."""
-    return View("boards.html", {"boards": open_boards(folder, viewer)})
-
-
-def board_page(folder: Folder, viewer: Viewer, name: str, *, best: bool = False) -> View:
-    """Return the page of a leaderboard; its value "hidden" is True if the viewer must not see the results.
+def board_page(folder: Folder, identity: Identity, board: Board, *, best: bool = False) -> View:
+    """Return the page of a leaderboard; its value "hidden" is True if the caller must not see the results.
 
     With `best`, the table has only the best run of each team, and the runs of administrators (baselines).
     """
-    found = boards.standing(folder, name)
-    truth, hidden = _truth(folder, found.board.truth), found.board.hidden and not viewer.admin
-    visible = "SELECT id FROM runs WHERE board = ?1 AND (?2 IS NULL OR team = ?2 OR visibility = 'public')"
+    found, hidden = boards.standing(folder, board), board.hidden and not identity.allows("admin")
+    truth, linked = _truth(folder, board.truth), access.visible_ids(folder, identity, board.name)
     with folder.database.read() as db:
-        quota = quota_of(db, viewer.team or "", name, found.board.truth)
-        linked = sorted(row["id"] for row in db.execute(visible, (name, viewer.seen)))
-    values = {"quota": quota, "best": best, "board": found.board, "hidden": hidden, "standing": found, "truth": truth}
-    values["linked"] = linked
+        quota = quota_of(db, identity.team or "", board.name, board.truth)
+    values = {"quota": quota, "best": best, "board": board, "hidden": hidden, "truth": truth}
+    values |= {"standing": found, "linked": linked}
     return View("board.html", values, lambda: _board_values(found, truth, hidden=hidden, best=best))
 
 
@@ -274,13 +250,8 @@ def map_list(folder: Folder) -> View:
     return View("maps.html", {"maps": [map_row(name, place) for name, place in playground.places(folder).items()]})
 
 
-def truth_list(folder: Folder) -> View:
-    """Return the list of ground truths: their metadata, without boxes and labels."""
-    return View("truths.html", {"truths": truths(folder)})
-
-
 def _truth(folder: Folder, name: str) -> Truth | None:
-    return next((each for each in truths(folder) if each.name == name), None)
+    return next(iter(truths(folder, name)), None)
 
 
 COLOURS = ("m0", "m2")
@@ -297,7 +268,8 @@ def comparison_values(found: Mapping[str, Any], ids: Sequence[str]) -> dict[str,
             rank = {name: models[numbers[name] - 1]["figures"][each["figure"]]["rank"] for name in each["models"]}
             better, worse = sorted(rank, key=lambda name: rank[name])
             above.setdefault((better, each["figure"]), []).append(numbers[worse])
-    columns = [{"group": _group(key), "heading": heading_with_arrow(key), "key": key} for key in keys]
+    group = {key: key.split(":")[0 if key.startswith("semantic:") else 1] for key in keys}
+    columns = [{"group": group[key], "heading": heading_with_arrow(key), "key": key} for key in keys]
     rows = [
         {
             "name": model["name"],
@@ -328,10 +300,7 @@ def plot(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> object:
 
 
 def first_exact(*figures: Mapping[str, Any]) -> str:
-    """Return the key of the first strict mAP in several mappings {key: metric}; "" if there is no strict mAP.
-
-    Keys of triplet protocols ("strict:...") come before keys of role protocols ("roles:...").
-    """
+    """Return the key of the first strict mAP, of a triplet protocol if any, in mappings {key: metric}, or ""."""
     keys = [key for metrics in figures for key in metrics if key.endswith(f":{FULL}")]
     return next((key for kind in ("strict:", "roles:") for key in keys if key.startswith(kind)), "")
 
@@ -340,11 +309,6 @@ def _interval(metric: Mapping[str, Any] | None) -> Interval | None:
     if metric is None or metric["value"] is None:
         return None
     return Interval(metric["value"], *(metric.get("interval") or ()))
-
-
-def _group(key: str) -> str:
-    kind, *protocol, _ = key.split(":")
-    return "semantic" if kind == "semantic" else protocol[0]
 
 
 ABOUT = {
@@ -368,13 +332,7 @@ ABOUT = {
 
 
 def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool, images: bool) -> dict[str, Any]:
-    """Return the values of ``run.html`` that are computed from a run and its output files.
-
-    Args:
-        truth: ground truth of the run; None if it is no longer registered.
-        all_files: whether to list all output files, even if they reveal a hidden ground truth.
-        images: whether the server has the images of the dataset.
-    """
+    """Return the values of ``run.html`` from the output files of a run, with `all_files` also from withheld files."""
     result, diagnosis, cases = (
         read_output(folder, run, f"{name}.json") for name in ("result", "diagnosis", "examples")
     )
@@ -437,11 +395,8 @@ def figures(
 ) -> dict[str, Any]:
     """Return the values of ``figures.html``: strict metrics, semantic metrics, and errors.
 
-    Args:
-        result: JSON of ``shoe score``.
-        diagnosis: JSON of ``shoe diagnose``; None if it does not exist.
-        state: state of the diagnosis job; None if there is no such job.
-        rounded: whether metrics are rounded, because the ground truth is hidden.
+    `result` and `diagnosis` are the JSON of ``shoe score`` and ``shoe diagnose``, and `state` is the state of the
+    diagnosis job. Metrics are `rounded` if the ground truth is hidden.
     """
     strict = result.get("protocols") or ([result["strict"]] if "strict" in result else [])
     by_person = [{**each, "classes": each["entries"]} for each in result.get("roles", ())]
@@ -518,16 +473,3 @@ def short_signature(signature: str | None, truth: Truth | None) -> str | None:
         return None
 
     return Signature.parse(signature, benchmark(truth.dataset).protocols if truth else None).short()
-
-
-def row(run: Run) -> dict[str, Any]:
-    """Return the values of a row in a table of runs; metrics ("strict", "semantic", "mf1") are None if not computed.
-
-    "hidden" is whether the results are hidden from the viewer; "comparable" whether the viewer may compare the run.
-    """
-    keys = {"strict": first_exact(run.figures), "semantic": "semantic:map", "mf1": "semantic:mf1"}
-    names = ("id", "kind", "name", "team", "truth", "state", "visibility", "created")
-    metrics = {name: run.figures.get(key) for name, key in keys.items()}
-    protocol = keys["strict"].split(":")[1] if keys["strict"] else None
-    found = {"hidden": run.state == "done" and not run.outputs, "comparable": "run.shoe" in run.outputs}
-    return {name: getattr(run, name) for name in names} | {"figures": metrics, "protocol": protocol} | found

@@ -22,7 +22,6 @@ Fault = Literal["refused", "cut", "lost", "busy", "slow"] | None
 
 @contextmanager
 def served(folder: Any, **settings: Any) -> Iterator[str]:
-    """The address of a server of a folder."""
     import uvicorn
 
     from shoe.service.app import make_app
@@ -92,7 +91,6 @@ class Network(socketserver.ThreadingTCPServer):
 
     @property
     def address(self) -> str:
-        """Where clients reach it."""
         return f"http://127.0.0.1:{self.socket.getsockname()[1]}"
 
 
@@ -132,6 +130,5 @@ class _Connection(socketserver.StreamRequestHandler):
 
 
 def rows(folder: Any, table: str) -> list[Mapping[str, Any]]:
-    """All rows of a table."""
     with folder.database.read() as db:
         return [dict(row) for row in db.execute(f"SELECT * FROM {table}")]

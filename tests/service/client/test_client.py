@@ -108,7 +108,7 @@ def test_parts_may_be_packed(server: str, folder: Any, tmp_path: Path, monkeypat
         ({"scores": "logit"}, "score conversion 'logit'"),
         ({"subset": "rares"}, "unknown subset 'rares'"),
         ({"options": ["tua=0.4"]}, "tua"),
-        ({"board": "nine"}, "no leaderboard nine"),
+        ({"board": "nine"}, "no leaderboard 'nine'"),
     ],
 )
 def test_what_is_wrong_in_a_request_is_told_before_a_file_is_sent(
