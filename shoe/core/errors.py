@@ -32,10 +32,8 @@ class InputWarning(UserWarning):
 class InputError(ShoeError):
     """Invalid content of a file or argument: ``file: record: field: found X, expected Y (hint)``.
 
-    Attributes:
-        source: path of the file, or name of the argument.
-        record: name of the record in the file, or its index from 0; None for the whole file.
-        field: name of the field in the record; None for the whole record.
+    ``source`` is the path or the name of the argument. ``record`` is the name of the record in the file, or its index
+    from 0; None for the whole file. ``field`` is None for the whole record.
     """
 
     def __init__(

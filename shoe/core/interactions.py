@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoe.core.arrays import Floats, Indices, Ints, Mask, first_true
+from shoe.core.arrays import Floats, Indices, Ints, Mask, first_true, mask_of
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, OptionError, pluralize, quote, unknown_name
 from shoe.core.roles import RolePredictions, RoleTruth
@@ -162,16 +162,10 @@ def check_boxes(source: str | Path, field: str, boxes: Floats, pixels: Mask, nam
     callback ``name`` returns the name of a row for the message.
     """
     if (row := first_true(~valid_boxes(boxes, pixels))) is not None:
-        numbers = ", ".join(f"{x:g}" for x in boxes[row])
+        found, expected = ", ".join(f"{x:g}" for x in boxes[row]), "finite x1, y1, x2, y2 with x1 < x2 and y1 < y2"
         hint = "if the numbers have another meaning, such as x, y, width and height, convert them first"
-        raise InputError(
-            source,
-            record=name(row),
-            field=field,
-            found=f"[{numbers}]",
-            expected="finite x1, y1, x2, y2 with x1 < x2 and y1 < y2",
-            hint=hint if np.isfinite(boxes[row]).all() else None,
-        )
+        more = {"hint": hint} if np.isfinite(boxes[row]).all() else {}
+        raise InputError(source, record=name(row), field=field, found=f"[{found}]", expected=expected, **more)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -325,9 +319,8 @@ class Interactions:
         invalid = ~np.isfinite(self.score)
         count, keep, human, target = apply_bad_boxes(rule, self.human_boxes, self.object_boxes, invalid, pixels)
         # Semantic scores need scores in 0..1. Among negative scores such as logits, 0 would not be the last.
-        lowest = self.score[~invalid].min(initial=0.0)
-        score = np.where(invalid, 0.0 if lowest >= 0 else np.finfo(np.float32).min, self.score)
-        order = np.argsort(image, kind="stable")
+        last = np.finfo(np.float32).min if (self.score[~invalid] < 0).any() else 0.0
+        score, order = np.where(invalid, last, self.score), np.argsort(image, kind="stable")
         table = replace(self, human_boxes=human, object_boxes=target, score=score, bad={rule: count})
         return table._reordered(order).select(keep[order])
 
@@ -349,9 +342,7 @@ class Interactions:
         Raises OptionError as :meth:`select` does, and for an image that occurs twice.
         """
         chosen = _checked_indices("select_images", keep, len(self.images), step=1)
-        mask = np.zeros(len(self.images), bool)
-        mask[chosen] = True
-        table = self.select(np.repeat(mask, np.diff(self.offsets)))
+        table = self.select(np.repeat(mask_of(chosen, len(self.images)), np.diff(self.offsets)))
         return replace(
             table,
             images=tuple(self.images[i] for i in chosen),
@@ -390,9 +381,8 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
     Images and words are in the order of first appearance, the triplets of an image in the order of the parts. Notes are
     merged. If some parts have scores, the triplets of parts without scores rank below all others.
 
-    Raises:
-        InputError: if two parts have different sizes or coordinates for the same image, or if only some of the parts
-            with triplets have predictions per person.
+    Raises InputError if two parts have different sizes or coordinates for the same image, or if only some of the parts
+    with triplets have predictions per person.
     """
     images, verbs, objects = (
         {name: i for i, name in enumerate(dict.fromkeys(name for part in parts for name in getattr(part, field)))}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Indices, Ints, Mask, as_bits, first_equal
+from shoe.core.arrays import Floats, Indices, Ints, Mask, as_bits, first_equal, mask_of
 
 Single = NDArray[np.float32]
 """Boxes and scores in single precision, in which the official evaluation compares them."""
@@ -21,8 +21,6 @@ Single = NDArray[np.float32]
 
 NO_BOX = (-9.0, -9.0, -9.0, -9.0)
 """Placeholder for a missing object box in triplets; it overlaps no real box."""
-
-
 ABSENT = (0.0, 0.0, 0.1, 0.1)
 """Role box of a key that is missing in a cache of UPT, as its ``CacheTemplate.__missing__`` returns it."""
 
@@ -71,9 +69,7 @@ class RoleTruth:
     def select_images(self, keep: Indices) -> RoleTruth:
         """Return the annotations of the images with the ascending indices ``keep``."""
         counts = np.diff(self.box_offsets)
-        mask = np.zeros(len(counts), bool)
-        mask[keep] = True
-        boxes = np.repeat(mask, counts)
+        boxes = np.repeat(mask_of(keep, len(counts)), counts)
         new_row = np.append(np.cumsum(boxes) - 1, -1)  # -1, a missing box, stays -1
         persons = boxes[self.person]
         return RoleTruth(
@@ -171,14 +167,8 @@ class RolePredictions:
     ) -> RolePredictions:
         """Return predictions with one person box per human-object pair, and its highest score per action and entry.
 
-        Args:
-            record: (n,) ID of each triplet's human-object pair; triplets of one pair have the same ID.
-            image: (n,) index into ``images``.
-            human_boxes, object_boxes: (n, 4) x1, y1, x2, y2.
-            action: (n,) index of the action, 0 to A - 1.
-            entry: (n,) index of the (action, role) entry, 0 to R - 1; -1 for an action without object.
-            score: (n,) confidence.
-            size: (A, R), the number of actions and of (action, role) entries.
+        The (n,) triplets with equal ``record`` are one pair. ``action`` is 0 to A - 1; ``entry``, the (action, role)
+        entry, 0 to R - 1, or -1 for an action without object. ``size`` is (A, R).
         """
         _, first, pair = np.unique(record, return_index=True, return_inverse=True)
         by_file = np.argsort(first)

@@ -75,8 +75,8 @@ def most_usage(sampling: Mapping[str, Any], size: int, questions: int) -> Usage:
     """Return an upper bound of the tokens of a request with ``size`` bytes of text and this number of questions.
 
     The input has at most one token per byte, and 256 for the chat template and a JSON schema. The output is bounded by
-    ``sampling``, the sampling parameters; if they set no limit, it is only estimated (64 tokens plus 16 per question),
-    and a reasoning model may use more.
+    the sampling parameters; without a limit, it is only estimated (64 tokens plus 16 per question), and a reasoning
+    model may use more.
     """
     bound = bound_of(sampling)
     answer = ANSWER_TOKENS + ANSWER_TOKENS_PER_QUESTION * questions if bound is None else bound
@@ -90,18 +90,12 @@ def likely_usage(characters: int, questions: int) -> Usage:
 
 @dataclass
 class Budget:
-    """Budget of a run, shared by threads.
+    """Budget of a run, shared by threads. ``max_cost`` and ``max_requests`` are limits of cost and attempts, or None.
 
     For each request in flight, the largest expected cost is reserved. So ``max_cost`` is exceeded only if a request
-    costs more than was reserved for it.
-
-    Attributes:
-        max_cost: largest cost, in the currency of the prices; None for no limit.
-        max_requests: largest number of attempts, retries included; None for no limit.
-        requests: number of attempts so far.
-        spent: cost so far, estimated for answers that report no tokens.
-        cached: number of answers used by the run that were copied from the user's cache, now or by an earlier run.
-        reason: reason why no further request is allowed; None while requests are allowed.
+    costs more than was reserved for it. ``requests`` attempts, retries included, have cost ``spent`` so far (estimated
+    for answers that report no tokens). ``cached`` answers used by the run were copied from the user's cache, now or by
+    an earlier run. ``reason`` is None while requests are allowed.
     """
 
     max_cost: float | None = None
@@ -117,8 +111,8 @@ class Budget:
     def reserve(self, cost: float) -> bool | None:
         """Reserve one request of at most this cost; return True if it may be sent, None if not yet, else False.
 
-        None: it may be sent later if requests in flight cost less than was reserved for them. False: the budget is used
-        up, which ends the run, or the run is already ending.
+        None: it may be sent later if requests in flight cost less than was reserved for them. False ends the run: the
+        budget is used up, or the run is already ending.
         """
         with self._lock:
             if self.reason is not None:

@@ -24,6 +24,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from shoe.core.errors import InputError, MissingExtraError, ShoeError
+from shoe.core.io.files import os_errors
 from shoe.llm.ledger import Ledger, answer_line, canonical, header, name_of
 
 _T = TypeVar("_T")
@@ -59,8 +60,7 @@ def open_cache(given: str | None, say: Callable[[str], None], *, create: bool = 
 class AnswerStore:
     """Cache of the answers of all models, shared by threads and processes; not used any more after its first error.
 
-    Attributes:
-        folder: folder of the database ``cache``, which only the user can read.
+    The database ``cache`` is in ``folder``, which only the user can read.
     """
 
     def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
@@ -102,13 +102,12 @@ class AnswerStore:
 
     def guarded(self, use: Callable[[], _T]) -> _T | None:
         """Return the result of the callback ``use``; None if it or an earlier call fails (with a message)."""
-        if not self._is_broken:
-            try:
-                return use()
-            except Exception as error:  # whatever is wrong with the cache must not end a run
-                self._is_broken = True
-                self._say(f"{self.folder}: {error}; the run goes on without this cache of answers")
-        return None
+        try:
+            return None if self._is_broken else use()
+        except Exception as error:  # whatever is wrong with the cache must not end a run
+            self._is_broken = True
+            self._say(f"{self.folder}: {error}; the run goes on without this cache of answers")
+            return None
 
     def get(self, name: str) -> Any:
         """Return the parsed value of the entry with this name; None if it is missing."""
@@ -121,13 +120,13 @@ class AnswerStore:
         return {rater: (self.get(rater), count) for rater, count in counts.items() if ":" not in rater}  # no ledgers
 
     def export(self, folder: Path) -> Iterator[tuple[Path, int]]:
-        """Write one ledger per model, with all its answers, into a folder; yield (path, number of answer lines).
+        """Write one ledger per model, with all its answers, into a folder; yield (path, number of lines).
 
         Raise InputError if a file exists or cannot be written.
         """
         for rater, (identity, _) in self.summary().items():
             path, count = folder / name_of(identity), 0
-            try:
+            with os_errors(path, "a new file that can be written"):
                 folder.mkdir(parents=True, exist_ok=True)
                 with path.open("xb") as stream:
                     stream.write(header(identity))
@@ -135,8 +134,6 @@ class AnswerStore:
                         if name.startswith((f"{rater}/", f"{rater}+")) and isinstance(entry := self.get(name), dict):
                             stream.write(answer_line(entry))
                             count += 1
-            except OSError as error:
-                raise InputError(path, found=str(error.strerror), expected="a new file that can be written") from None
             yield path, count
 
 
@@ -154,8 +151,7 @@ class AnswerCache:
     def answer(self, key: bytes, attempt: int = 1) -> tuple[dict[str, Any], dict[str, int]] | None:
         """Return (parsed line, {key in hex: state}) with the cached answer to a question; None if it is not cached.
 
-        ``key`` is the question's 16-byte key. The states (see :data:`~shoe.llm.ledger.States`) are those of all
-        questions that the line answers.
+        The states are those of all questions that the line answers, see :data:`~shoe.llm.ledger.States`.
         """
 
         def read() -> Any:
@@ -212,7 +208,7 @@ class AnswerCache:
 
 
 def _checked(value: Any, kind: type[_T]) -> _T:
-    """Return a text, or bytes of JSON; raise ShoeError for anything else, such as a pickle or the name of a file."""
+    """Return a text or bytes of JSON; raise ShoeError for anything else, such as a pickle or the name of a file."""
     with suppress(msgspec.DecodeError):
         if type(value) is kind and (kind is str or msgspec.json.decode(cast("bytes", value), type=msgspec.Raw)):
             return value

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Mask, runs
 from shoe.core.errors import InputError, quote
 from shoe.core.io.files import is_stream
-from shoe.llm.batch_state import Event
+from shoe.llm.batch_state import EVENTS
 from shoe.llm.budget import BOUNDS
 from shoe.llm.request import KEY_BYTES, Request
 
@@ -140,19 +140,13 @@ BLOCK = 1 << 24
 _CHECKSUM = b',"checksum":'
 """Start of the last field of a line with an answer: the CRC-32 of the line before it. Lines of old ledgers lack it."""
 ASK_AGAIN, ASKED_AGAIN = "ask again", "asked again"
+_EVENTS = EVENTS | {ASK_AGAIN: [("states", list[Literal["unparsable", "refused"]])], ASKED_AGAIN: []}
+_EVENT_TYPES = {kind: msgspec.defstruct("Event", fields) for kind, fields in _EVENTS.items()}
 _ENTRY_STATES = frozenset([*range(128), State.REFUSED, State.REFUSED_TOGETHER, State.UNPARSED_ONCE])
 
 Parse = Callable[[Mapping[str, Any]], Sequence[int]]
 """Callback that parses a ledger line with an answer, and returns one state per key: a value from 0 to 127,
 ``State.UNPARSED_ONCE``, ``State.REFUSED``, or ``State.REFUSED_TOGETHER`` for several keys. It is a pure function."""
-
-
-class _AskAgain(msgspec.Struct, tag_field="event", tag=ASK_AGAIN):
-    states: list[Literal["unparsable", "refused"]]
-
-
-class _AskedAgain(msgspec.Struct, tag_field="event", tag=ASKED_AGAIN):
-    pass
 
 
 @dataclass(eq=False)
@@ -162,8 +156,8 @@ class Ledger:
     Attributes:
         path: path of the file, which need not exist.
         identity: JSON with ``model`` and all other settings that the answers depend on.
-        base: another ledger, which is read once and counts as the beginning of this ledger; None for no other. The
-            ledger of a shard has the ledger of the whole run as its base; in a dry run, bases are ledgers of shards.
+        base: another ledger, which is read once and counts as the beginning of this ledger. The ledger of a shard has
+            the ledger of the whole run as its base; in a dry run, bases are ledgers of shards.
         events: all events read so far, oldest first.
     """
 
@@ -267,13 +261,9 @@ class Ledger:
                     while stream.tell() < self._offset and stream.readline():
                         number += 1
                 found = f"{quote(line[:40].decode('utf-8', 'replace'))} ({type(error).__name__}: {error})"
-                raise InputError(
-                    self.path,
-                    record=f"line {number + 1}",
-                    found=found,
-                    expected="a complete line of a ledger",
-                    hint="remove the line; the next run sends its questions again",
-                ) from None
+                hint, record = "remove the line; the next run sends its questions again", f"line {number + 1}"
+                expected = "a complete line of a ledger"
+                raise InputError(self.path, record=record, found=found, expected=expected, hint=hint) from None
             if event is not None:
                 self.events.append(event)
                 if event["event"] == ASK_AGAIN:
@@ -303,7 +293,7 @@ class Ledger:
             keys += line_keys
             states += bytes(state & 0xFF for state in line_states)
         elif "event" in entry:
-            msgspec.convert(entry["event"], Event | _AskAgain | _AskedAgain)
+            msgspec.convert(entry["event"], _EVENT_TYPES[entry["event"]["event"]])
             return entry["event"]
         elif "failure" not in entry:
             raise ValueError("no answer, failure or event")
@@ -385,13 +375,8 @@ def check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
     """Raise InputError if the first line of a file is not the header of this model's ledger."""
     if line != header(identity):
         found = _differences(line, identity) or quote(line[:60].decode("utf-8", "replace"))
-        raise InputError(
-            path,
-            record="line 1",
-            found=found,
-            expected=f"the ledger of {identity['model']} with the current settings",
-            hint="use another file",
-        )
+        expected = f"the ledger of {identity['model']} with the current settings"
+        raise InputError(path, record="line 1", found=found, expected=expected, hint="use another file")
 
 
 def _differences(line: bytes, identity: Mapping[str, Any]) -> str:

@@ -159,11 +159,9 @@ class FileBox(NamedTuple):
 class Detections:
     """Detections in the images of a run.
 
-    Attributes:
-        pictures: detections by file name of the image, including images without detections.
-        unknown: number of excluded boxes by label, for labels that are no object of the benchmark.
-        other_images: number of excluded boxes in images that are not part of the run.
-        by: settings of the detector, as JSON.
+    ``pictures`` are the detections by file name of the image, also of images without detections. ``unknown`` is the
+    number of excluded boxes by label, for labels that are no object of the benchmark, and ``other_images`` that of
+    boxes in images that are not part of the run. ``by`` are the settings of the detector, as JSON.
     """
 
     pictures: dict[str, Detected]
@@ -188,12 +186,9 @@ class _Dataset(Struct):
 def read_detections(path: str | Path, pictures: Sequence[Picture], names: Names, benchmark: Benchmark) -> Detections:
     """Read the detections in images from a file, or from a folder of YOLO label files.
 
-    ``pictures`` are the images of the run, and ``names`` the names of the category and image IDs. Boxes in other
-    images, and boxes whose label is no object of the benchmark, are counted and left out.
-
-    Raises:
-        InputError: if the format is unknown; if a class or image ID is unknown; if a box is outside its image; if no
-            image is one of ``pictures``; or if no label is an object of the benchmark.
+    Boxes in images that are not in ``pictures``, and boxes whose label is no object of the benchmark, are counted and
+    left out. Raise InputError if the format, a class or an image ID is unknown, a box is outside its image, no image is
+    one of ``pictures``, or no label is an object of the benchmark.
     """
     path = Path(path)
     boxes_in_file, by, seen_images = _boxes(path, pictures, names)
@@ -296,10 +291,7 @@ def check_same(path: Path, record: Detected, picture: Picture | None) -> None:
 
 
 def _coco(path: Path, results: Iterable[_Result], names: Names, pictures: Sequence[Picture]) -> Iterable[FileBox]:
-    """Yield the boxes of COCO results, with image IDs replaced by image names.
-
-    ``names.images`` contains the names. If it is empty, the ID of an image is the number at the end of the image name.
-    """
+    """Yield the boxes of COCO results, with image IDs replaced by ``names.images``, or if empty, by file name."""
     of_number: dict[int, str | None] = {}
     for picture in pictures:
         if match := _NUMBER.search(picture.path.stem):

@@ -38,12 +38,9 @@ _BROKEN = (OSError, SyntaxError, ValueError, TypeError, KeyError, IndexError, EO
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Image file that can be read.
+    """Image file that can be read: name without folders, and size in pixels after the EXIF rotation.
 
-    Attributes:
-        name: file name, without folders.
-        digest: hash of the file content, as 32 hex digits.
-        width, height: size in pixels after the EXIF rotation.
+    ``digest`` is a hash of the file content, as 32 hex digits.
     """
 
     name: str
@@ -66,15 +63,13 @@ def picture_files(places: Sequence[str | Path]) -> list[Path]:
         if place.is_dir():
             files = sorted(path for path in place.iterdir() if path.suffix.lower() in SUFFIXES)
             if not files:
-                raise InputError(
-                    place, found="a folder without images", expected=f"files that end in {', '.join(SUFFIXES)}"
-                )
+                expected = f"files that end in {', '.join(SUFFIXES)}"
+                raise InputError(place, found="a folder without images", expected=expected)
         for path in files:
             if by_name.setdefault(path.name, path) != path:
                 hint = f"the first image with this name is {by_name[path.name]}"
-                raise InputError(
-                    path, found="a second image with this name", expected="a different name for each image", hint=hint
-                )
+                found, expected = "a second image with this name", "a different name for each image"
+                raise InputError(path, found=found, expected=expected, hint=hint)
     return list(by_name.values())
 
 
@@ -162,20 +157,18 @@ def _opened(path: Path, data: bytes) -> Iterator[Any]:
         from PIL import Image as Images, UnidentifiedImageError
     except ImportError:
         raise MissingExtraError("reading images", "predict") from None
-    expected = "an image"
     if not data:
-        raise InputError(path, found="an empty file", expected=expected)
+        raise InputError(path, found="an empty file", expected="an image")
+    most = f"at most {MOST_PIXELS / 1e6:g} million"
     try:
-        image = Images.open(io.BytesIO(data))
-        width, height = image.size
-        if width * height > MOST_PIXELS:
-            found = f"{width:,} x {height:,} pixels"
-            raise InputError(path, found=found, expected=f"at most {MOST_PIXELS / 1e6:g} million")
-        with image:
+        with Images.open(io.BytesIO(data)) as image:
+            width, height = image.size
+            if width * height > MOST_PIXELS:
+                raise InputError(path, found=f"{width:,} x {height:,} pixels", expected=most)
             yield image
     except Images.DecompressionBombError:
-        raise InputError(path, found="too many pixels", expected=f"at most {MOST_PIXELS / 1e6:g} million") from None
+        raise InputError(path, found="too many pixels", expected=most) from None
     except UnidentifiedImageError:
-        raise InputError(path, found=f"a file that is not an image ({quote(data[:16])})", expected=expected) from None
+        raise InputError(path, found=f"a file that is not an image ({quote(data[:16])})", expected="an image") from None
     except _BROKEN as error:
         raise InputError(path, found=f"a damaged image ({error})", expected="an undamaged image") from None

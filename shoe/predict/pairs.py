@@ -112,7 +112,7 @@ def paired(detected: Detected, rule: PairRule) -> Paired:
 def pair_recall(paired: Iterable[Paired], truth: GroundTruth) -> PairFigures:
     """Return recall and precision of selected pairs; the recall is the maximum recall of predictions on these pairs.
 
-    ``paired`` are the pairs by image; other images are ignored. Annotations with equal boxes and object count once.
+    Other images are ignored. Annotations with equal boxes and object count once.
     """
     records = list(paired)
     rows = [(number, pair) for number, record in enumerate(records) for pair in record.pairs]
@@ -144,10 +144,9 @@ def _not_suppressed(boxes: Floats, score: Floats, label: NDArray[np.object_], mo
 
 
 def _best(rows: Indices, score: Floats, rank: Floats, rule: PairRule, most: int) -> Indices:
-    """Return the selected rows: at most ``most`` rows with a score of at least ``rule.min_score``, by ``rank``.
+    """Return the ``most`` rows, by descending ``rank``, with a score of at least ``rule.min_score``.
 
-    If fewer than ``rule.at_least`` rows have this score, the ``rule.at_least`` best-scored rows are returned. ``rank``
-    is the (n,) value by which rows are sorted, descending.
+    If fewer than ``rule.at_least`` rows have this score, the ``rule.at_least`` best-scored rows are returned.
     """
     enough = rows[score[rows] >= rule.min_score]
     if len(enough) < rule.at_least:
@@ -157,12 +156,9 @@ def _best(rows: Indices, score: Floats, rank: Floats, rule: PairRule, most: int)
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of the images of a run, and the settings with which the pairs were selected.
+    """Pairs per image of a run, in the order of the images, and the settings with which they were selected.
 
-    Attributes:
-        records: pairs per image, in the order of the images.
-        boxes: settings of the detector, as JSON.
-        rule: name of the pair rule; "file" for pairs from a file.
+    ``boxes`` are the settings of the detector, as JSON. ``rule`` is "file" for pairs from a file.
     """
 
     records: Sequence[Paired]

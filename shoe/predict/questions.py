@@ -60,20 +60,17 @@ class Question:
 
 
 class Ask(Request):
-    """Request that sends one question to one model. The key is a hash of everything on which the answer depends."""
+    """Request that sends one question to one model. The key is a hash of everything on which the answer depends.
 
-    __slots__ = ("question",)
+    ``identity`` contains the model, its revision and the decoding settings of the back end.
+    """
+
+    __slots__ = ("digests", "question")
 
     def __init__(self, question: Question, identity: Mapping[str, Any]) -> None:
-        """Create a request; ``identity`` contains the model, its revision and the decoding settings of the back end."""
-        self.question = question
+        self.question, self.digests = question, [picture.digest for picture in question.pictures]
         parts = [SCHEME, identity, self.digests, question.prompt, question.system, question.text, question.words]
         super().__init__(hashlib.blake2b(canonical(parts), digest_size=KEY_BYTES).digest(), {}, question.about)
-
-    @property
-    def digests(self) -> list[str]:
-        """Digests of the images of the question, in order."""
-        return [picture.digest for picture in self.question.pictures]
 
     def payload(self) -> dict[str, Any]:
         """Return the request body: messages in OpenAI's format, with the images as data URLs."""
@@ -126,12 +123,9 @@ TOKENS = {"phrase": 24, "yes-no": 1, "letters": 1, "image": 2048}
 
 @dataclass(frozen=True, slots=True)
 class VisualPrompt:
-    """Visual prompt of one pair.
+    """Visual prompt of one pair: images in the order in which they are shown, and descriptions of person and object.
 
-    Attributes:
-        pictures: images in the order in which they are shown.
-        person, thing: descriptions of the person and of the object, such as "the person in the blue box" and "the
-            bicycle at [10, 20, 90, 80]".
+    For example, the person is "the person in the blue box", the thing "the bicycle at [10, 20, 90, 80]".
     """
 
     pictures: Sequence[Picture]
@@ -203,10 +197,8 @@ class Way:
                     yield question({"action": action}, YES_NO, verb=verb)
             return
         if len(verbs) > len(LETTERS):
-            raise OptionError(
-                f"way to ask 'letters': found {pluralize(len(verbs), 'verb')} for {quote(pair.object)}, "
-                f"expected at most {len(LETTERS)}: use `--way yes-no`"
-            )
+            found, most = f"{pluralize(len(verbs), 'verb')} for {quote(pair.object)}", len(LETTERS)
+            raise OptionError(f"way to ask 'letters': found {found}, expected at most {most}: use `--way yes-no`")
         for order in orders(list(verbs), self.rounds, self.seed):
             letters = LETTERS[: len(order)]
             lines = [f"{letter}. {verbs[verb]}" for letter, verb in zip(letters, order, strict=True)]

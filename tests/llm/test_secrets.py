@@ -11,12 +11,12 @@ import orjson
 import pytest
 
 from shoe.core.errors import OptionError, ShoeError
+from shoe.llm.client import async_client, client
 from shoe.llm.endpoint import Endpoint, Secrets, address
 from shoe.llm.errors import http_error
 from shoe.llm.ledger import Ledger
 from shoe.llm.limits import Limits
 from shoe.llm.request import Request
-from shoe.llm.sdk import async_client, client
 from shoe.maps.raters_toml import read_raters
 from tests.llm.http import Http, Says, always
 from tests.llm.ledgers import ask, recorded

@@ -11,9 +11,9 @@ from shoe.predict.backends import BACKENDS, BackendConfig, backend_of
 from shoe.predict.backends.endpoint import Endpoint
 from shoe.predict.backends.transformers import Prefix, Transformers
 from shoe.predict.backends.vllm import VLLM
-from shoe.predict.confidence import word_shares
 from shoe.predict.questions import YES_NO, Question
 from shoe.predict.records import Answer
+from shoe.predict.scored import word_shares
 from tests.errors import option_error
 from tests.predict import tiny_models
 from tests.predict.asking import Noise, questions

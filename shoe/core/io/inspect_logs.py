@@ -25,11 +25,8 @@ def read_log(path: Path, data: bytes) -> tuple[list[dict[str, Any]], int]:
     """Return the samples of a log as dicts (id, input, output, error), and the number of samples left out.
 
     In the log of an unfinished run, samples without an answer or error are left out. ``data`` is the content of the
-    file; if it is empty, ``path`` is opened as a zip archive.
-
-    Raises:
-        InputError: if the log is damaged or too large, or no samples remain.
-        MissingExtraError: if the log is compressed with Zstandard, and the package zstandard is not installed.
+    file; if it is empty, ``path`` is opened as a zip archive. Raises InputError if the log is damaged or too large, or
+    no samples remain, and MissingExtraError if it is compressed with Zstandard, and the package zstandard is missing.
     """
     try:
         is_json = JSON_LOG.match(data)

@@ -144,12 +144,9 @@ def explain_error(
 ) -> InputError:
     """Return the InputError for a parsed JSON document that does not fit the type ``kind``.
 
-    Args:
-        error: error of msgspec, which contains the position in the document.
-        document: parsed document, or part of a document.
-        place: callback that returns the name of a record for messages, given its index and content.
-        record: name of the record, if ``document`` is a record or a part of a record; None for a whole document.
-        field: name of the field or column, if ``document`` is its value; None for a whole document or record.
+    ``error`` contains the position in the document. The callback ``place`` returns the name of a record, given its
+    index and content. If the document is only a record or a part of a record, ``record`` is the name of the record; if
+    it is the value of a field or column, ``field`` is its name.
     """
     message = str(error)
     node, value = inspect.type_info(kind), document

@@ -59,11 +59,9 @@ def notes_of_native(path: str | Path, data: bytes = b"") -> bytes:
 def read_native(path: str | Path, data: bytes = b"", bad_boxes: str = "refuse") -> Interactions:
     """Read and validate a table written by :func:`write_native`, without its notes (:func:`notes_of_native`).
 
-    Arrays are mapped copy-on-write: changing them does not change the file. ``data`` is the content of the file if it
-    was read already, for example from a pipe. ``bad_boxes`` is the rule for invalid boxes and scores: "refuse" (raise
-    an error), "drop" or "count".
-
-    Raises InputError if the file is not a native table, is damaged, or has invalid values under "refuse".
+    Arrays are mapped copy-on-write. ``data`` is the content of the file if it was read already, for example from a
+    pipe. Invalid boxes and scores raise an error by the rule ``bad_boxes`` "refuse"; other rules are "drop" and
+    "count". Raises InputError if the file is not a native table, is damaged, or has invalid values under "refuse".
     """
     if not data and not os.path.exists(path):
         raise InputError(path, found="no such file", expected="a native table (.npz)")

@@ -38,8 +38,8 @@ _EXPECTED = "a pickle of plain lists, dicts, numbers, text and NumPy arrays"
 def load_plain(path: str | Path, data: bytes) -> Any:
     """Return the content of a pickle as plain values: arrays, tuples and sets become lists, and bytes become text.
 
-    Raises:
-        InputError: if the pickle contains other types or calls, is damaged, or expands to far more than its file size.
+    Raises InputError if the pickle contains other types or calls, is damaged, or expands to far more than its file
+    size.
     """
     try:
         return _Plainer(4 * len(data) + 1000).visit(_Machine(io.BytesIO(data)).load(), 0)[0]

@@ -21,11 +21,9 @@ def delimited_rows(path: Path) -> list[list[str]]:
     """Return the fields of each line of a table, the header first; the file may be gzip-compressed.
 
     The separator is the first of tab, comma and semicolon (in this order) that occurs in the header. Spreadsheets write
-    semicolons in locales with a decimal comma. Fields cannot contain tabs or line breaks.
-
-    Raises:
-        InputError: if the file is not UTF-8 text, has no row after the header, a line has more or fewer fields than the
-            header, or quotes are unpaired.
+    semicolons in locales with a decimal comma. Fields cannot contain tabs or line breaks. Raises InputError if the file
+    is not UTF-8 text, has no row after the header, a line has more or fewer fields than the header, or quotes are
+    unpaired.
     """
     try:
         text = read_bytes(path).decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
@@ -100,11 +98,8 @@ def read_xlsx(path: str | Path, data: bytes = b"") -> tuple[list[dict[str, Any]]
     """Return the rows of a workbook as {heading: cell}, and their line numbers in the sheet; empty cells are None.
 
     Empty rows and columns without a heading are left out. Dates become text. ``data`` is the content of the file; if it
-    is empty, the file is read.
-
-    Raises:
-        InputError: if the workbook is damaged or too large, has no rows, or has rows in several sheets.
-        MissingExtraError: if openpyxl is not installed.
+    is empty, the file is read. Raises InputError if the workbook is damaged or too large, has no rows, or has rows in
+    several sheets, and MissingExtraError without openpyxl.
     """
     try:
         import openpyxl
