@@ -71,29 +71,21 @@ ODD = "2 tries: odd: … base_url"
 FAILED = '{"id": "b", "status": "failed", "errors": "none", "request_counts": {"total": "two"}}'
 
 
+REFUSED = says(f'{{"error": {{"message": "{UNKNOWN}"}}}}', status=400), f"HTTP 400: {UNKNOWN}"
+NO_API = (says("<p>Welcome", html=True), NOTHING, says("[]"), says("{}"), says("{oops"))
+
+
 @pytest.mark.parametrize(
-    ("odd", "values"),
+    ("step", "odd", "values"),
     [
-        *((said, ODD) for said in (says("<p>Welcome", html=True), NOTHING, says("[]"), says("{}"), says("{oops"))),
-        (says(f'{{"error": {{"message": "{UNKNOWN}"}}}}', status=400), f"HTTP 400: {UNKNOWN}"),
+        *((step, *each) for step in ("upload", "begin", "look") for each in [*((odd, ODD) for odd in NO_API), REFUSED]),
+        ("upload", says('{"id": ' + "[" * 5000 + "]" * 5000 + "}"), "odd"),
+        ("content", breaks_off, "2 tries: dropped"),
+        ("look", says(FAILED), "batch b failed: no reason"),
     ],
 )
-@pytest.mark.parametrize("step", ["upload", "begin", "look"])
-def test_what_is_no_batch_api_or_refused_for_its_format_is_one_line(step: str, odd: Reply, values: str) -> None:
+def test_what_is_no_batch_api_refused_too_deep_or_odd_is_one_line(step: str, odd: Reply, values: str) -> None:
     replies: dict[str, Any] = {step: odd}
-    with pytest.raises(ShoeError, match=mentions(values)):
-        rated(**replies)
-
-
-@pytest.mark.parametrize(
-    ("replies", "values"),
-    [
-        ({"upload": says('{"id": ' + "[" * 5000 + "]" * 5000 + "}")}, "odd"),
-        ({"content": breaks_off}, "2 tries: dropped"),
-        ({"look": says(FAILED)}, "batch b failed: no reason"),
-    ],
-)
-def test_what_is_too_deep_breaks_off_or_fails_in_an_odd_form_is_one_line(replies: Any, values: str) -> None:
     with pytest.raises(ShoeError, match=mentions(values)):
         rated(**replies)
 

@@ -71,14 +71,9 @@ def test_an_answer_to_several_questions_is_found_by_each_also_after_one_is_answe
     assert [len(keys) for _, keys in found] == [2, 3, 3, 2]
 
 
-def test_only_the_user_can_read_it(tmp_path: Path) -> None:
-    (tmp_path / "cache" / "shoe-answers").mkdir(parents=True)
-    folder = opened(tmp_path)._store.folder
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert stat.S_IMODE((tmp_path / "cache").stat().st_mode) != 0o700  # a folder of the user's own is left as it is
-
-
-def test_the_user_says_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_user_says_where_it_is_and_only_the_user_can_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder(None) is None  # as the tests have SHOE_CACHE=off
     monkeypatch.setenv("SHOE_CACHE", "/elsewhere")
@@ -88,6 +83,9 @@ def test_the_user_says_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert cache_folder("/there") == Path("/there/shoe-answers")
     assert open_cache("off", print) is open_cache(None, print, create=False) is None
     assert not list(tmp_path.iterdir())
+    (tmp_path / "cache" / "shoe-answers").mkdir(parents=True)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (opened(tmp_path)._store.folder, tmp_path / "cache")]
+    assert modes[0] == 0o700 != modes[1]  # a folder of the user's own is left as it is
 
 
 def test_two_processes_write_at_the_same_time(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from shoe.engines.ray_cluster import is_locked
 
@@ -31,21 +32,16 @@ with path.open("ab", buffering=0) as ledger:
 PARENT = "import subprocess, sys; sys.exit(subprocess.run([sys.executable, *sys.argv[1:]]).returncode)"
 
 
-def requests(ledger: Path, more_than: int = 0) -> int:
-    """How many were begun, once there are so many."""
+def wait_for(what: Callable[[], Any]) -> Any:
     for _ in range(3000):
-        if ledger.exists() and (found := len(ledger.read_bytes().splitlines())) > more_than:
+        if found := what():
             return found
         time.sleep(0.01)
-    raise AssertionError(f"no more than {more_than} requests")
+    raise AssertionError("it does not come")
 
 
-def has_ended(ledger: Path) -> bool:
-    for _ in range(3000):
-        if not is_locked(ledger):
-            return True
-        time.sleep(0.01)
-    return False
+def requests(ledger: Path) -> int:
+    return len(ledger.read_bytes().splitlines()) if ledger.exists() else 0
 
 
 def started(ledger: Path, silence: str, parent: Sequence[str] = ()) -> subprocess.Popen[bytes]:
@@ -54,7 +50,7 @@ def started(ledger: Path, silence: str, parent: Sequence[str] = ()) -> subproces
     ledger.with_name("worker.py").write_text(WORKER)
     command = [sys.executable, *parent, str(ledger.with_name("worker.py")), str(ledger), silence]
     process = subprocess.Popen(command)
-    requests(ledger)
+    wait_for(lambda: requests(ledger))
     return process
 
 
@@ -64,7 +60,7 @@ def test_a_worker_ends_with_its_parent(tmp_path: Path) -> None:
     assert is_locked(ledger)
     parent.send_signal(signal.SIGKILL)
     parent.wait()
-    assert has_ended(ledger)
+    wait_for(lambda: not is_locked(ledger))
 
 
 def test_a_worker_that_stood_still_begins_nothing_when_it_wakes(tmp_path: Path) -> None:

@@ -34,10 +34,6 @@ class VlmServer(Http):
         self.requests = 0
         self.add("POST", "/v1/chat/completions", self._chat)
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
-
     def forget(self) -> None:
         """Be as if nothing had been asked."""
         self._kept.clear()
