@@ -31,11 +31,8 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def asked() -> list[Question]:
     """Questions about one picture each, in several sizes, and one about two pictures."""
-    plain = questions(3)
-    both = Question(
-        [Noise(1), Noise(7, 100, 50)], "What differs?", "Be brief.", about={"image": "1.jpg", "way": "phrase"}
-    )
-    return [*plain, both]
+    about = {"image": "1.jpg", "way": "phrase"}
+    return [*questions(3), Question([Noise(1), Noise(7, 100, 50)], "What differs?", "Be brief.", about=about)]
 
 
 def answered(path: Path, config: BackendConfig) -> list[Answer]:

@@ -61,12 +61,6 @@ def test_rules_on_a_scene_worked_by_hand(rule: PairRule, wanted: str) -> None:
     assert sorted(names(rule)) == sorted(wanted.split())
 
 
-def test_pairs_come_by_product_of_scores() -> None:
-    pairs = paired(SCENE, PairRule()).pairs
-    products = [pair.human_score * pair.object_score for pair in pairs]
-    assert products == sorted(products, reverse=True)
-
-
 def test_rules_are_named_and_explained() -> None:
     assert ABOUT.keys() == RULES.keys()
     options: dict[str, Any] = {"model": "m", "backend": "endpoint", "detections": Path("a"), "visual": "boxes"}
@@ -78,7 +72,9 @@ def test_rules_are_named_and_explained() -> None:
     assert parse_settings(**options, rule="upt").pairing == RULES["upt"]
 
 
-def test_a_picture_without_boxes_has_no_pairs() -> None:
+def test_pairs_come_by_product_of_scores_and_without_boxes_there_are_none() -> None:
+    products = [pair.human_score * pair.object_score for pair in paired(SCENE, PairRule()).pairs]
+    assert products == sorted(products, reverse=True)
     assert not paired(Detected(image="a.jpg", detections=()), RULES["upt"]).pairs
 
 

@@ -33,9 +33,8 @@ def answer(way: str, text: str, *tokens: Token, **about: object) -> Answer:
 
 
 def test_a_phrase_is_as_sure_as_its_tokens() -> None:
-    said = answer(
-        "phrase", "riding", token("rid", ("rid", 0.5)), token("ing", ("ing", 0.98)), token("</s>", ("</s>", 0.1))
-    )
+    tokens = [token(word, (word, share)) for word, share in (("rid", 0.5), ("ing", 0.98), ("</s>", 0.1))]
+    said = answer("phrase", "riding", *tokens)
     by_hand = {"first": 0.5, "product": 0.49, "mean": 0.7, "minimum": 0.5}
     # What ends the text is told by some endpoints and not by others, and counts with none.
     assert {name: phrase_confidence(said, name) for name in by_hand} == pytest.approx(by_hand)
@@ -161,10 +160,8 @@ def test_what_is_written_of_an_answer_is_read_back() -> None:
 
 def test_what_vllm_makes_is_read_as_the_others_are() -> None:
     """Objects of the form that vLLM's documentation gives; the engine itself runs nowhere here."""
-    place = {
-        7: SimpleNamespace(logprob=-0.5, rank=1, decoded_token="yes"),
-        8: SimpleNamespace(logprob=float("-inf"), rank=2, decoded_token=None),
-    }
+    likely, not_likely = (("yes", -0.5), (None, float("-inf")))
+    place = {i: SimpleNamespace(decoded_token=t, logprob=p, rank=i - 6) for i, (t, p) in ((7, likely), (8, not_likely))}
     output = SimpleNamespace(text="yes", token_ids=[7], logprobs=[place], finish_reason="stop")
     said = generated_text(SimpleNamespace(outputs=[output], prompt_token_ids=[1, 2]))
     assert said == GeneratedText("yes", (Token("yes", -0.5, 7, (Token("yes", -0.5, 7), Token("", LEAST, 8))),), "stop")
