@@ -134,8 +134,9 @@ def completion(
 
 
 def _ratings(kind: str | None, name: str, rating: int) -> list[tuple[str, Any]]:
-    faulty = {"missing": [], "out of scale": [7], "fraction": [2.5], "two ratings": [rating, (rating + 1) % 5]}
-    return [(name, said) for said in faulty.get(kind or "", [rating])]
+    faulty: dict[str | None, list[Any]] = {"missing": [], "out of scale": [7], "fraction": [2.5]}
+    faulty["two ratings"] = [rating, (rating + 1) % 5]
+    return [(name, said) for said in faulty.get(kind, [rating])]
 
 
 def _written(form: str | None, ratings: Sequence[tuple[str, Any]], *, single: bool) -> str:

@@ -132,8 +132,8 @@ def test_killed_parts_ask_nothing_twice(folder: Path) -> None:
 
 def start(folder: Path, words: Sequence[object], *more: object) -> "subprocess.Popen[str]":
     env = {**os.environ, "OMP_NUM_THREADS": "1"}  # as workers of Ray have it: sums of more threads are others
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([*cli.COMMAND, *map(str, [*words, *more])], cwd=folder, env=env, text=True, **pipes)
+    command, pipe = [*cli.COMMAND, *map(str, [*words, *more])], subprocess.PIPE
+    return subprocess.Popen(command, cwd=folder, env=env, stdout=pipe, stderr=pipe, text=True)
 
 
 def test_a_merge_that_dies_anywhere_loses_nothing(folder: Path, detector: Path) -> None:
