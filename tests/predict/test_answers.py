@@ -100,9 +100,7 @@ def test_answers_that_a_killed_run_left_out_of_the_cache_are_added_though_nothin
     asked, store = questions(1), open_cache(str(tmp_path), print)
     with vlm_server.VlmServer(vlm_server.made_up) as server:
         config = endpoint(server.url)
-        asking(
-            tmp_path / "answers.jsonl", config, asked
-        )  # killed after the file, before the cache: all are in the file
+        asking(tmp_path / "answers.jsonl", config, asked)  # as if killed before an answer reached the cache
         assert Answers(tmp_path / "answers.jsonl", config, store=store).ask(lambda: asked) == {"probabilities": 3}
         plan = Answers(tmp_path / "other.jsonl", config, store=store).plan(lambda: asked)
     assert (plan.known, plan.cached, server.requests) == (3, 3, 3)
