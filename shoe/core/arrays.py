@@ -6,15 +6,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-"""Coordinates, scores, overlaps, similarities."""
-Ints = NDArray[np.int32]
-"""Indices of images, words and classes in tables."""
-Indices = NDArray[np.int64]
-"""Row indices of a table, and counts of rows."""
+Floats = NDArray[np.float64]  # coordinates, scores, overlaps, similarities
+Ints = NDArray[np.int32]  # indices of images, words and classes in tables
+Indices = NDArray[np.int64]  # row indices of a table, and counts of rows
 AnyInts = NDArray[np.integer]
-Mask = NDArray[np.bool_]
-"""Whether a row is selected."""
+Mask = NDArray[np.bool_]  # whether a row is selected
 T = TypeVar("T")
 
 

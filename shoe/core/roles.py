@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Ints, Mask, as_bits, first_equal, mask_of
 
-Single = NDArray[np.float32]
-"""Boxes and scores in single precision, in which the official evaluation compares them."""
+Single = NDArray[np.float32]  # boxes and scores in single precision, in which the official evaluation compares them
 
 
-NO_BOX = (-9.0, -9.0, -9.0, -9.0)
-"""Placeholder for a missing object box in triplets; it overlaps no real box."""
+NO_BOX = (-9.0, -9.0, -9.0, -9.0)  # placeholder for a missing object box in triplets; it overlaps no real box
 ABSENT = (0.0, 0.0, 0.1, 0.1)
 """Role box of a key that is missing in a cache of UPT, as its ``CacheTemplate.__missing__`` returns it."""
 

@@ -25,11 +25,9 @@ from shoe.llm.request import Chat, Recorder, Request
 
 _MARK = "shoe"
 _MOST_LISTED = 1000
-LISTS_LAG = 60.0
-"""Seconds within which a new batch appears in the list of batches."""
+LISTS_LAG = 60.0  # seconds within which a new batch appears in the list of batches
 _LOOKS = 30
-_MAYBE_BEGUN = (408, 409)
-"""HTTP statuses below 500 after which a batch may still have been started."""
+_MAYBE_BEGUN = (408, 409)  # HTTP statuses below 500 after which a batch may still have been started
 _T = TypeVar("_T")
 _NO_BATCHES = """the endpoint has no OpenAI-compatible batches (if base_url is right, set kind = "openai")"""
 _ODD = "odd", "not a response of the Batch API (is base_url right?)"
@@ -483,8 +481,7 @@ class BatchPass:
 # Google's OpenAI-compatible endpoint has OpenAI's batches, but not OpenAI's files: these are sent to Google's own Files
 # API, on the same server.
 
-_GOOGLE_ID = re.compile(r"files/[\w-]+")
-"""Form of the ID of a file at Google."""
+_GOOGLE_ID = re.compile(r"files/[\w-]+")  # form of the ID of a file at Google
 
 
 def _google_upload(client: Any, server: str, name: str, path: Path) -> str:

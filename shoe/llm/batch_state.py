@@ -18,8 +18,7 @@ from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import NoResponseFormatError, Transient, answer, is_shallow
 from shoe.llm.request import KEY_BYTES, Request
 
-Name = tuple[bytes, int]
-"""Key of a question, and number of the attempt (1 or 2)."""
+Name = tuple[bytes, int]  # key of a question, and number of the attempt (1 or 2)
 
 
 def attempts_in(request: Request) -> list[Name]:

@@ -9,10 +9,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 
 LIKELY_TOKENS_PER_CHAR = 0.25
-LIKELY_ANSWER_TOKENS = 8
-"""Estimated tokens per question of an answer."""
-TOKENS_AROUND = 256
-"""Upper bound of the tokens of a chat template and of a JSON schema for answers."""
+LIKELY_ANSWER_TOKENS = 8  # estimated tokens per question of an answer
+TOKENS_AROUND = 256  # upper bound of the tokens of a chat template and of a JSON schema for answers
 ANSWER_TOKENS = 64
 """Expected tokens of an answer without a token limit, in addition to ``ANSWER_TOKENS_PER_QUESTION`` per question."""
 ANSWER_TOKENS_PER_QUESTION = 16

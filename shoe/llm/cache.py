@@ -28,10 +28,8 @@ from shoe.core.io.files import os_errors
 from shoe.llm.ledger import Ledger, answer_line, canonical, header, name_of
 
 _T = TypeVar("_T")
-_RAW = 1
-"""Mode of diskcache for values that are in the database as they are."""
-_LINES = 1000
-"""Lines of a ledger that are added in one transaction."""
+_RAW = 1  # mode of diskcache for values that are in the database as they are
+_LINES = 1000  # lines of a ledger that are added in one transaction
 _ALWAYS = {"eviction_policy": "none", "cull_limit": 0, "statistics": 0, "tag_index": 0}
 
 

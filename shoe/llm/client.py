@@ -29,26 +29,21 @@ from shoe.llm.request import Chat, Recorder, Request
 if TYPE_CHECKING:
     import openai
 
-LONGEST_BODY = 16_000_000
-"""Largest size of a response, in bytes."""
+LONGEST_BODY = 16_000_000  # largest size of a response, in bytes
 LONGEST_FILE, _LONGEST_DOWNLOAD = 4_000_000_000, 3600.0
 """Largest size in bytes of a downloaded file, and longest time in seconds for its download."""
 _LAST_PORT = 65535
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
-GIVEN_UP_IN_A_ROW = 20
-"""Number of failed requests in a row after which the run ends."""
+GIVEN_UP_IN_A_ROW = 20  # number of failed requests in a row after which the run ends
 _LOOK_FOR_A_STOP, _LOOK_FOR_ROOM = 0.1, 0.02
 
 
 @dataclass(eq=False, slots=True)
 class _Pending:
     request: Request
-    inside: bool = True
-    """Whether the gate has admitted the request."""
-    hollow: int = 0
-    """Number of responses without content."""
-    tries: int = 0
-    """Number of failed attempts, except attempts during an outage."""
+    inside: bool = True  # whether the gate has admitted the request
+    hollow: int = 0  # number of responses without content
+    tries: int = 0  # number of failed attempts, except attempts during an outage
 
 
 class Pass:

@@ -15,8 +15,7 @@ _SHORTEST = 8
 """Smallest number of characters of a secret; shorter text ("none", "x") is no key, and is a part of many words."""
 _IN_ADDRESS = re.compile(r"(?<=://)[^/\s\"'<>]*@")
 _SHOWN = "[key]"
-_BETWEEN = r"(?:\\+[nrt]|[\s\\\"'+,.…-]){0,16}"
-"""Characters at which a text may split a secret."""
+_BETWEEN = r"(?:\\+[nrt]|[\s\\\"'+,.…-]){0,16}"  # characters at which a text may split a secret
 
 
 class Secrets:

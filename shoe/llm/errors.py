@@ -17,13 +17,11 @@ REFUSALS = frozenset({"content_filter", "content_policy_violation", "invalid_pro
 """Error codes by which an endpoint refuses one question; "invalid_prompt" is OpenAI's code for a flagged prompt."""
 DENIED_IN_A_ROW = 3
 """Number of rejections in a row after which an endpoint that has answered before gets no further request."""
-LONGEST_PAUSE = 300.0
-"""Longest pause, in seconds, that an endpoint can request with the Retry-After header."""
-HOLLOW = ("empty", "cut", "hollow")
-"""Kinds of successful responses without any content."""
+LONGEST_PAUSE = 300.0  # longest pause, in seconds, that an endpoint can request with the Retry-After header
+HOLLOW = ("empty", "cut", "hollow")  # kinds of successful responses without any content
 _TRANSIENT = {408, 409, 425, 429}
 _OVERLOAD = {408, 429, 503, 504, 529}
-_REJECTED = {400, 403, 413, 422}
+REJECTED = {400, 403, 413, 422}  # HTTP statuses with which an endpoint rejects one request, however often it is sent
 _FLAGGED = "flagged"
 _DEEP = "values nested hundreds deep"
 _NO_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
@@ -164,7 +162,7 @@ def http_error(
     if status in (400, 422) and any(word in message.lower() for word in _FORMAT_WORDS):
         return NoResponseFormatError(words)
     line = f"{place}: HTTP {status}{reason or ': no reason given'}"
-    return RejectedError(line, status) if status in _REJECTED else HopelessError(line, status)
+    return RejectedError(line, status) if status in REJECTED else HopelessError(line, status)
 
 
 def message_and_code(body: bytes) -> tuple[str, str]:

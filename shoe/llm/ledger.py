@@ -45,16 +45,11 @@ States = NDArray[np.int8]
 class State(IntEnum):
     """Reason why a question has no usable answer: no answer yet, a refusal, or an answer that cannot be parsed."""
 
-    UNRATED = -1
-    """The question has no answer yet; it is asked when the job runs again."""
-    REFUSED = -2
-    """The model declined to answer; final."""
-    UNPARSABLE = -3
-    """Neither the first nor the second answer could be parsed; final."""
-    UNPARSED_ONCE = -4
-    """The first answer could not be parsed; the question is asked a second time."""
-    REFUSED_TOGETHER = -5
-    """The model declined a request with several questions; each question is asked a second time, alone."""
+    UNRATED = -1  # the question has no answer yet; it is asked when the job runs again
+    REFUSED = -2  # the model declined to answer; final
+    UNPARSABLE = -3  # neither the first nor the second answer could be parsed; final
+    UNPARSED_ONCE = -4  # the first answer could not be parsed; the question is asked a second time
+    REFUSED_TOGETHER = -5  # the model declined a request with several questions; each is asked a second time, alone
 
 
 def pending(states: States) -> Mask:
@@ -135,8 +130,7 @@ class Index:
 
 FORMAT = "shoe ledger"
 VERSION = 1
-BLOCK = 1 << 24
-"""Bytes that are read at once; a longer line is read completely."""
+BLOCK = 1 << 24  # bytes that are read at once; a longer line is read completely
 _CHECKSUM = b',"checksum":'
 """Start of the last field of a line with an answer: the CRC-32 of the line before it. Lines of old ledgers lack it."""
 ASK_AGAIN, ASKED_AGAIN = "ask again", "asked again"
@@ -373,22 +367,22 @@ def header(identity: Mapping[str, Any]) -> bytes:
 
 def check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
     """Raise InputError if the first line of a file is not the header of this model's ledger."""
-    if line != header(identity):
-        found = _differences(line, identity) or quote(line[:60].decode("utf-8", "replace"))
-        expected = f"the ledger of {identity['model']} with the current settings"
-        raise InputError(path, record="line 1", found=found, expected=expected, hint="use another file")
+    expected = f"the ledger of {identity['model']} with the current settings"
+    check_first_line(path, line, header(identity), "rater", expected, "use another file")
 
 
-def _differences(line: bytes, identity: Mapping[str, Any]) -> str:
-    if line.endswith(b"\r\n"):
-        return "line ends of Windows (CRLF)"
-    try:
-        theirs, ours = (msgspec.json.decode(text) for text in (line, header(identity)))
-        theirs, ours = ({**whole["rater"], "version": whole["version"]} for whole in (theirs, ours))
-    except (msgspec.DecodeError, KeyError, TypeError, ValueError):
-        return ""
-    names = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
-    return ", ".join(f"{name} {theirs.get(name)}, not {ours.get(name)}" for name in names)
+def check_first_line(path: str | Path, line: bytes, first: bytes, field: str, expected: str, hint: str) -> None:
+    """Raise InputError, with settings that differ in ``field``, if the first ``line`` of a file is not ``first``."""
+    if line == first:
+        return
+    shown = ["line ends of Windows (CRLF)"] if line.endswith(b"\r\n") else []
+    with suppress(ValueError, KeyError, TypeError, AttributeError):
+        whole = [msgspec.json.decode(text) for text in (line, first)]
+        theirs, ours = ({**each[field], "version": each["version"]} for each in whole)
+        names = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
+        shown += [f"{name} {theirs.get(name)}, not {ours.get(name)}" for name in names]
+    found = ", ".join(shown[:5]) or quote(line[:60].decode("utf-8", "replace"))
+    raise InputError(path, record="line 1", found=found, expected=expected, hint=hint)
 
 
 def answer_entry(request: Request, raw: Mapping[str, Any], address: str = "") -> dict[str, Any]:

@@ -241,11 +241,9 @@ def _unwritable(path: Path, error: OSError, more: str = "") -> InputError:
 
 # Merge of ledgers: the sorted union of their lines, so that the result does not depend on the order of merging.
 
-_IN_MEMORY = 1 << 26
-"""Bytes of lines that are sorted at once."""
+_IN_MEMORY = 1 << 26  # bytes of lines that are sorted at once
 _LOOK = 0.1
-WORKER = "worker-"
-"""Prefix of the name of the folder that contains the ledger of a worker process."""
+WORKER = "worker-"  # prefix of the name of the folder that contains the ledger of a worker process
 _EVENT, _KEYS = b'{"event"', b'{"keys":["'
 
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from rich.progress import Task, TaskID
 
 SECONDS_BETWEEN_LINES = 30.0
-_SECONDS_OF_A_RATE = 5.0
-"""Seconds after the start until the speed is shown."""
+_SECONDS_OF_A_RATE = 5.0  # seconds after the start until the speed is shown
 _LOOK = 0.25
 
 

@@ -12,8 +12,7 @@ from shoe.llm.budget import ANSWER_TOKENS_PER_QUESTION, LIKELY_TOKENS_PER_CHAR, 
 KEY_BYTES = 16
 OURS = ("model", "messages", "n", "stream")
 """Fields of a request that shoe sets itself; they are not allowed among the sampling parameters."""
-_CHARACTERS_OF_IMAGE = 12_000
-"""Number of characters that an image counts as in estimates of tokens."""
+_CHARACTERS_OF_IMAGE = 12_000  # number of characters that an image counts as in estimates of tokens
 
 
 class Request:

@@ -169,14 +169,11 @@ def result_of_dead_worker(job: Job, path: Path, start: int, requests: Sequence[R
 # If a worker dies, its recorded answers are read from its ledger. Its other requests are sent to another worker, by the
 # main process alone (Ray's own retries are off), once the dead worker has certainly stopped sending requests.
 
-_SECONDS = 30.0
-"""Approximate duration of a batch."""
+_SECONDS = 30.0  # approximate duration of a batch
 _FIRST, _MOST = 4, 10_000
 """Size of the first batch, as a multiple of ``Job.in_flight``; and largest number of requests in a batch."""
-_POLL, _HEARTBEAT = 0.25, 2.0
-"""Seconds between two checks of the workers, and between two heartbeats to a worker."""
-_TRIES = 2
-"""Attempts per request for which a part of the budget is reserved."""
+_POLL, _HEARTBEAT = 0.25, 2.0  # seconds between two checks of the workers, and between two heartbeats to a worker
+_TRIES = 2  # attempts per request for which a part of the budget is reserved
 
 
 @dataclass(eq=False, slots=True)

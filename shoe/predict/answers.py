@@ -23,6 +23,7 @@ from shoe.core.errors import ShoeError, quote
 from shoe.engines.ray_cluster import Cluster
 from shoe.llm.budget import Budget, Price, Usage
 from shoe.llm.cache import AnswerCache, AnswerStore
+from shoe.llm.errors import REJECTED
 from shoe.llm.ledger import Keys, Ledger, Parse, State, answer_line, answers, as_keys, comparable, ledgers_of
 from shoe.llm.ledger_writer import merge, parts_of, writing
 from shoe.llm.recorder import LedgerRecorder, Progress, Tally, Terms, wait_with_progress
@@ -34,8 +35,6 @@ from shoe.predict.records import REFUSED, Answer, read_completion
 from shoe.predict.scored import Questions as RunSize
 
 _LOGPROBS = "logprob"
-_REJECTED = ("400", "403", "413", "422")
-"""HTTP statuses with which an endpoint always rejects a request."""
 
 
 class AnswerState(IntEnum):
@@ -63,7 +62,7 @@ class AnswerRecorder(LedgerRecorder):
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
         """Record a failed request, with its kind, such as "429"; end the run if the endpoint rejects logprobs."""
         LedgerRecorder.failure(self, request, kind, detail, usage)
-        if kind in _REJECTED:
+        if kind in map(str, REJECTED):
             self._rejected = f"HTTP {kind}: {detail.partition(f'HTTP {kind}: ')[2] or detail}"
             if _LOGPROBS in detail.lower():
                 self._end_without_probabilities(self._rejected)

@@ -136,10 +136,8 @@ def _renamed(path: Path, lines: Sequence[str], benchmark: Benchmark) -> dict[str
     return renamed
 
 
-DETECTIONS = "shoe detections"
-"""Format name in the first line of shoe's files of detections."""
-_OUTSIDE = 2.0
-"""Number of pixels by which boxes may extend beyond the image, because of rounding."""
+DETECTIONS = "shoe detections"  # format name in the first line of shoe's files of detections
+_OUTSIDE = 2.0  # number of pixels by which boxes may extend beyond the image, because of rounding
 _NUMBER = re.compile(r"(\d+)\D*$")
 _MOST_NAMED = 5
 _FORMS = "COCO results, a folder of YOLO label files, or JSON Lines of shoe detections"
@@ -347,8 +345,7 @@ def _yolo_line(path: Path, place: str, fields: Sequence[str], picture: Picture, 
 
 def detected(picture: Picture, detections: Iterable[Detection]) -> Detected:
     """Return the detections of an image together with the image's name, digest and size."""
-    name, digest, width, height = picture.name, picture.digest, picture.width, picture.height
-    return Detected(image=name, digest=digest, width=width, height=height, detections=tuple(detections))
+    return Detected(**picture.about, detections=tuple(detections))
 
 
 def inside(

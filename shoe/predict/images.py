@@ -49,6 +49,11 @@ class Picture:
     width: int
     height: int
 
+    @property
+    def about(self) -> dict[str, Any]:
+        """Fields that records of detections and pairs share."""
+        return {"image": self.name, "digest": self.digest, "width": self.width, "height": self.height}
+
 
 def picture_files(places: Sequence[str | Path]) -> list[Path]:
     """Return the paths of given image files, and of the files with ``SUFFIXES`` in given folders (each sorted by name).

@@ -247,10 +247,7 @@ def read_paired(path: str | Path, pictures: Sequence[Picture], names: Names, ben
             if pair.o_label not in object_of:
                 object_of[pair.o_label] = _object(path, place, pair.o_label, names, benchmark)
             pairs[number].append(Pair(human, thing, object_of[pair.o_label], pair.h_score, pair.o_score))
-    of_image = [
-        Paired(image=picture.name, digest=picture.digest, width=picture.width, height=picture.height, pairs=tuple(some))
-        for picture, some in zip(pictures, pairs, strict=True)
-    ]
+    of_image = [Paired(**picture.about, pairs=tuple(some)) for picture, some in zip(pictures, pairs, strict=True)]
     return Pairs(of_image, {"file": path.name})
 
 

@@ -24,8 +24,7 @@ from shoe.predict.records import Pair
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-SCHEME = 1
-"""Version of the computation of the keys of answers."""
+SCHEME = 1  # version of the computation of the keys of answers
 
 
 class Picture(Protocol):
@@ -113,10 +112,8 @@ _FIELDS = {
     "letters": ("person", "thing", "options"),
     "image": (),
 }
-WHOLE = "image"
-"""Kind of question about a whole image, without pairs."""
-WAYS = tuple(_FIELDS)
-"""Names of the kinds of questions."""
+WHOLE = "image"  # kind of question about a whole image, without pairs
+WAYS = tuple(_FIELDS)  # names of the kinds of questions
 TOKENS = {"phrase": 24, "yes-no": 1, "letters": 1, "image": 2048}
 """Default limit of tokens per answer, by kind of question."""
 

@@ -16,6 +16,7 @@ from shoe.core.errors import InputError, quote
 from shoe.core.io.files import atomic_write, os_errors, read_bytes
 from shoe.core.io.json import Box, Finite, explain_error, parse_json
 from shoe.llm.errors import REFUSALS, text_of
+from shoe.llm.ledger import check_first_line
 from shoe.llm.ledger_writer import locked_lines, write_all
 
 # The optional first line holds the format and the settings. A killed process leaves at most an incomplete last line,
@@ -98,17 +99,8 @@ def appender(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Cal
 
 
 def _check_settings(path: str | Path, line: bytes, first: bytes) -> None:
-    """Raise InputError if ``line``, the first line of a file, differs from the expected line ``first``."""
-    if line != first:
-        try:
-            before, now = (msgspec.json.decode(text)["by"] for text in (line, first))
-            names = [name for name in now if before.get(name) != now[name]]
-            shown = [f"{name} {before.get(name)}, not {now[name]}" for name in names]
-        except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
-            shown = []
-        found = ", ".join(shown[:3]) or quote(line[:60].decode("utf-8", "replace"))
-        expected, hint = "a file made with the same settings", "choose another file name, or delete this file"
-        raise InputError(path, record="line 1", found=found, expected=expected, hint=hint)
+    hint = "choose another file name, or delete this file"
+    check_first_line(path, line, first, "by", "a file made with the same settings", hint)
 
 
 Score = Annotated[float, Meta(ge=0, le=1, extra={"expected": "a number from 0 to 1"})]
@@ -203,8 +195,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 # Answers as chat completions
 
 REFUSED = "refused"
-LEAST = -9999.0
-"""Log probability that stands for a probability of 0, as in the responses of endpoints."""
+LEAST = -9999.0  # log probability that stands for a probability of 0, as in the responses of endpoints
 
 
 class GeneratedText(NamedTuple):

@@ -114,11 +114,9 @@ def spells(text: str, word: str) -> bool:
     return bare == word or (len(word) > 1 and bare.lower() == word.lower())
 
 
-Sizes = Mapping[str, tuple[int, int]]
-"""(width, height) in pixels of each image, by file name."""
+Sizes = Mapping[str, tuple[int, int]]  # (width, height) in pixels of each image, by file name
 _FORM = "shoe predictions"
-_CONVENTION = "thousand"
-"""Box convention that the prompt requires for answers about whole images."""
+_CONVENTION = "thousand"  # box convention that the prompt requires for answers about whole images
 
 
 @dataclass(frozen=True, slots=True)

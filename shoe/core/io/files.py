@@ -69,7 +69,7 @@ def read_bytes(path: str | Path) -> bytes:
     if not data.startswith(_GZIP_MAGIC):
         return data
     parts: list[bytes] = []
-    most = min(LARGEST_UNPACKED, max(_UNPACKED_OF_ANY, _LARGEST_RATIO * len(data)))
+    most = most_unpacked(len(data))
     view, start, left = memoryview(data), 0, most
     try:
         while start < len(data):
@@ -85,6 +85,11 @@ def read_bytes(path: str | Path) -> bytes:
     except (ValueError, zlib.error) as error:
         raise InputError(path, found=f"damaged gzip data ({error})", expected="a complete .gz file") from None
     return b"".join(parts)
+
+
+def most_unpacked(packed: int) -> int:
+    """Return the largest size of decompressed data, in bytes, if ``packed`` is the compressed size."""
+    return min(LARGEST_UNPACKED, max(_UNPACKED_OF_ANY, _LARGEST_RATIO * packed))
 
 
 def unreadable_error(path: str | Path, error: Exception) -> InputError:

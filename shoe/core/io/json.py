@@ -113,8 +113,7 @@ NumberOrText = Annotated[
     Meta(extra={"expected": "a number"}),
 ]
 """A number, NaN or infinity, or their text: some files of the field have IDs like "17" followed by a line break."""
-Whole = Annotated[_INTEGER | _FLOAT, _WHOLE]
-"""An integer, or a float with an integer value such as 17.0."""
+Whole = Annotated[_INTEGER | _FLOAT, _WHOLE]  # an integer, or a float with an integer value such as 17.0
 WholeOrText = Annotated[_INTEGER | _FLOAT | Annotated[str, Meta(pattern=r"^\s*[-+]?\d{1,10}(\.0*)?\s*$")], _WHOLE]
 Box = Annotated[tuple[float, float, float, float], Meta(extra={"expected": "[x1, y1, x2, y2]"})]
 BoxOrText = Annotated[

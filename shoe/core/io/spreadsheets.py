@@ -69,11 +69,8 @@ def delimited_text(rows: Iterable[Iterable[object]], delimiter: str = ",") -> st
     the delimiter is a tab.
     """
     text = io.StringIO(newline="")
-    if delimiter == "\t":
-        writer = csv.writer(text, delimiter="\t", quoting=csv.QUOTE_NONE, quotechar=None, lineterminator="\n")
-    else:
-        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    writer.writerows(map(_field, row) for row in rows)
+    quotes: dict[str, Any] = {"quoting": csv.QUOTE_NONE, "quotechar": None} if delimiter == "\t" else {}
+    csv.writer(text, delimiter=delimiter, lineterminator="\n", **quotes).writerows(map(_field, row) for row in rows)
     return text.getvalue()
 
 
@@ -87,8 +84,7 @@ def _field(value: object) -> object:
     return mark + printable(value, len(value))
 
 
-WORKBOOK = "xl/workbook.xml"
-"""Archive member that identifies a workbook."""
+WORKBOOK = "xl/workbook.xml"  # archive member that identifies a workbook
 _MOST_ROWS, _MOST_COLUMNS = 1 << 20, 256
 _UNPACKED_OF_ANY, _LARGEST_RATIO = 50_000_000, 100
 _EXPECTED = "a workbook (.xlsx) with a header and at least one row in one sheet"

@@ -179,10 +179,8 @@ def on_device(inputs: Mapping[str, Any], device: str, dtype: Any) -> dict[str, A
 # followed by masked padding and the other tokens of the prompt. The first such batch is also processed with complete
 # prompts, and the results are compared.
 
-_SMALLEST = 8
-"""Minimum number of tokens of a prefix that is processed separately."""
-_LIKELY = 3.0
-"""Maximum difference in log probability between the likeliest token and the tokens that are compared."""
+_SMALLEST = 8  # minimum number of tokens of a prefix that is processed separately
+_LIKELY = 3.0  # maximum difference in log probability between the likeliest token and the tokens that are compared
 _TOLERANCE = {"float32": 1e-3, "bfloat16": 0.25, "float16": 0.1}
 """Maximum difference between log probabilities with and without a prefix, which is due to another order of sums."""
 
