@@ -115,8 +115,7 @@ def check_scores(source: str | Path, scores: Floats, name: Callable[[int], str])
         raise InputError(source, record=name(row), field="score", found=str(scores[row]), expected="a finite number")
 
 
-BAD_BOXES = ("refuse", "drop", "count")
-"""Rules for bad predictions, which have an invalid box or score: raise an error, leave them out, or keep them."""
+BAD_BOXES = ("refuse", "drop", "count")  # raise an error, leave bad predictions out, or keep them
 FAR = -float(1 << 20)  # no image reaches it; single precision stores the 2**23 integers below it exactly
 
 
@@ -475,47 +474,36 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The n triplets of a file with m images, as columns in file order, not validated yet.
-
-    Attributes:
-        image: (n,) index into ``images``.
-        human_boxes, object_boxes: (n, 4) box coordinates as in the file, in any box convention.
-        verbs, objects: vocabularies of words; if the file has class IDs, the names of the classes.
-        score: (n,) confidence, NaN if missing; None if the file has no scores.
-        sizes: (m, 2) width and height of the images in pixels; None if unknown.
-        coordinates: (m,) ``Coordinates`` of each image, or one value for all images.
-        loose: (n,) mask of triplets from text that a model wrote, whose boxes may have no area; None if there are none.
-        place: callback that returns the name of a triplet's record for messages, given its row index.
-        left_out: names of images that could not be used.
-        numbers: (m,) IDs by which prediction files refer to images; None if they use names.
-        conventions: names of the box conventions (values of ``--boxes``) that the file states; empty if it states none,
-            so that the convention of the format holds.
-        convention: (n,) index into ``conventions`` of each triplet.
-        fixed: indices into ``conventions`` that ``--boxes`` does not replace, such as that of location tokens.
-        annotated: ground truth per person for the same images, or None.
-        detected: predictions per person, or None.
-    """
+    """The n triplets of a file with m images, as columns in file order, not validated yet."""
 
     images: Sequence[str]
-    image: Indices
+    image: Indices  # (n,) index into ``images``
+    # human_boxes, object_boxes: (n, 4) box coordinates as in the file, in any box convention.
     human_boxes: Floats
     object_boxes: Floats
+    # verbs, objects: vocabularies of words; if the file has class IDs, the names of the classes.
     verbs: Sequence[str]
     objects: Sequence[str]
     verb: Indices
     object: Indices
-    score: Floats | None = None
-    sizes: Floats | None = None
+    score: Floats | None = None  # (n,) confidence, NaN if missing; None if the file has no scores
+    sizes: Floats | None = None  # (m, 2) width and height of the images in pixels; None if unknown
+    # (m,) ``Coordinates`` of each image, or one value for all images.
     coordinates: NDArray[np.uint8] | Coordinates = Coordinates.CONTINUOUS
+    # (n,) mask of triplets from text that a model wrote, whose boxes may have no area; None if there are none.
     loose: Mask | None = None
+    # Callback that returns the name of a triplet's record for messages, given its row index.
     place: Callable[[int], str] | None = None
-    left_out: tuple[str, ...] = ()
-    numbers: Indices | None = None
+    left_out: tuple[str, ...] = ()  # names of images that could not be used
+    numbers: Indices | None = None  # (m,) IDs by which prediction files refer to images; None if they use names
+    # Names of the box conventions (values of ``--boxes``) that the file states; empty if it states none, so that
+    # the convention of the format holds.
     conventions: Sequence[str] = ()
-    convention: Indices | None = None
+    convention: Indices | None = None  # (n,) index into ``conventions`` of each triplet
+    # Indices into ``conventions`` that ``--boxes`` does not replace, such as that of location tokens.
     fixed: Collection[int] = ()
-    annotated: RoleTruth | None = None
-    detected: RolePredictions | None = None
+    annotated: RoleTruth | None = None  # ground truth per person for the same images, or None
+    detected: RolePredictions | None = None  # predictions per person, or None
 
     @classmethod
     def from_table(cls, table: Interactions) -> Self:

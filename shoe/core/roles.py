@@ -19,8 +19,7 @@ Single = NDArray[np.float32]  # boxes and scores in single precision, in which t
 
 
 NO_BOX = (-9.0, -9.0, -9.0, -9.0)  # placeholder for a missing object box in triplets; it overlaps no real box
-ABSENT = (0.0, 0.0, 0.1, 0.1)
-"""Role box of a key that is missing in a cache of UPT, as its ``CacheTemplate.__missing__`` returns it."""
+ABSENT = (0.0, 0.0, 0.1, 0.1)  # role box of a missing key, as ``CacheTemplate.__missing__`` of UPT returns it
 
 
 def no_boxes(boxes: Floats) -> Mask:
@@ -30,23 +29,16 @@ def no_boxes(boxes: Floats) -> Mask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleTruth:
-    """Annotations of p persons, with A actions and R (action, role) entries, on m images with b boxes in all.
+    """Annotations of p persons, with A actions and R (action, role) entries, on m images with b boxes in all."""
 
-    Attributes:
-        box_offsets: (m + 1,) the boxes of image i are ``boxes[box_offsets[i]:box_offsets[i + 1]]``.
-        boxes: (b, 4) x1, y1, x2, y2: indices of the first and last pixel, counted from 0.
-        object: (b,) category of each box, an index into the benchmark's objects.
-        person: (p,) row of each person in ``boxes``, ascending.
-        labels: (p, A) int8: 1 if the person does the action, 0 if not, -1 if the person was not annotated.
-        role: (p, R) row in ``boxes`` of the object of each (action, role) entry; -1 if the person does not do the
-            action, or no object box was annotated.
-    """
-
-    box_offsets: Indices
-    boxes: Single
-    object: Ints
-    person: Indices
+    box_offsets: Indices  # (m + 1,) the boxes of image i are ``boxes[box_offsets[i]:box_offsets[i + 1]]``
+    boxes: Single  # (b, 4) x1, y1, x2, y2: indices of the first and last pixel, counted from 0
+    object: Ints  # (b,) category of each box, an index into the benchmark's objects
+    person: Indices  # (p,) row of each person in ``boxes``, ascending
+    # (p, A) int8: 1 if the person does the action, 0 if not, -1 if the person was not annotated.
     labels: NDArray[np.int8]
+    # (p, R) row in ``boxes`` of the object of each (action, role) entry; -1 if the person does not do the action,
+    # or no object box was annotated.
     role: Ints
 
     @property
@@ -85,24 +77,15 @@ _BY_PERSON = ("image", "person_boxes", "agent", "score", "role")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RolePredictions:
-    """Predictions for n person boxes (several per person are possible), A actions and R (action, role) entries.
+    """Predictions for n person boxes (several per person are possible), A actions and R (action, role) entries."""
 
-    Attributes:
-        images: names of the images.
-        image: (n,) index into ``images``.
-        person_boxes: (n, 4) x1, y1, x2, y2.
-        agent: (n, A) confidence that the person does the action; NaN without a prediction.
-        score: (n, R) confidence of each (action, role) entry with its role box; NaN without a prediction.
-        role: (n, R) row in ``boxes`` of the role box of each entry.
-        boxes: (b, 4) x1, y1, x2, y2 of b role boxes; all zeros or all NaN if the object is predicted to have no box.
-    """
-
-    images: tuple[str, ...]
-    image: Ints
-    person_boxes: Single
-    agent: Single
-    score: Single
-    role: Ints
+    images: tuple[str, ...]  # names of the images
+    image: Ints  # (n,) index into ``images``
+    person_boxes: Single  # (n, 4) x1, y1, x2, y2
+    agent: Single  # (n, A) confidence that the person does the action; NaN without a prediction
+    score: Single  # (n, R) confidence of each (action, role) entry with its role box; NaN without a prediction
+    role: Ints  # (n, R) row in ``boxes`` of the role box of each entry
+    # (b, 4) x1, y1, x2, y2 of b role boxes; all zeros or all NaN if the object is predicted to have no box.
     boxes: Single
 
     def __len__(self) -> int:

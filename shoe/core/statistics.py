@@ -163,19 +163,15 @@ def counts_of_levels(ratings: NDArray[np.integer], levels: int) -> Floats:
 
 
 class PairSums(NamedTuple):
-    """Sums for each pair of R raters, as (R, R) arrays, over the items that both raters rated.
+    """Sums for each pair of R raters, as (R, R) arrays, over the items that both raters rated."""
 
-    Attributes:
-        items, number: number of items, and sum of their weights.
-        total, squares: weighted sum of the row rater's ratings, and of their squares.
-        products: weighted sum of the products of both raters' ratings.
-    """
-
+    # items, number: number of items, and sum of their weights.
     items: Floats
     number: Floats
+    # total, squares: weighted sum of the row rater's ratings, and of their squares.
     total: Floats
     squares: Floats
-    products: Floats
+    products: Floats  # weighted sum of the products of both raters' ratings
 
     @classmethod
     def from_ratings(cls, ratings: NDArray[np.integer], weight: Floats | None = None) -> PairSums:

@@ -41,21 +41,16 @@ EVENTS: dict[str, list[tuple[str, Any]]] = {
 
 @dataclass(slots=True)
 class OpenBatch:
-    """A batch that has not ended, or whose start is uncertain because an earlier run was killed.
-
-    Attributes:
-        requests: (key, attempt) of each question, by custom ID of the request.
-        file, batch: IDs of the uploaded file and of the batch; None if not known.
-        found: {(key, attempt): single-question request} for those questions of the batch that the present run needs.
-        overlapped: whether another batch ran at the same time.
-    """
+    """A batch that has not ended, or whose start is uncertain because an earlier run was killed."""
 
     digest: str
-    requests: dict[str, list[Name]]
+    requests: dict[str, list[Name]]  # (key, attempt) of each question, by custom ID of the request
+    # file, batch: IDs of the uploaded file and of the batch; None if not known.
     file: str | None = None
     batch: str | None = None
+    # {(key, attempt): single-question request} for those questions of the batch that the present run needs.
     found: dict[Name, Request] = field(default_factory=dict)
-    overlapped: bool = False
+    overlapped: bool = False  # whether another batch ran at the same time
 
     def request(self, custom_id: str) -> Request | None:
         """Return the request with a custom ID, with only those questions that this run needs; None if it needs none."""

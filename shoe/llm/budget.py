@@ -11,14 +11,11 @@ import msgspec
 LIKELY_TOKENS_PER_CHAR = 0.25
 LIKELY_ANSWER_TOKENS = 8  # estimated tokens per question of an answer
 TOKENS_AROUND = 256  # upper bound of the tokens of a chat template and of a JSON schema for answers
-ANSWER_TOKENS = 64
-"""Expected tokens of an answer without a token limit, in addition to ``ANSWER_TOKENS_PER_QUESTION`` per question."""
+ANSWER_TOKENS = 64  # expected tokens of an answer without a token limit, without those per question
 ANSWER_TOKENS_PER_QUESTION = 16
-BOUNDS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
-"""Sampling parameters that limit the tokens of an answer."""
+BOUNDS = ("max_completion_tokens", "max_tokens", "max_new_tokens")  # limits of answer tokens
 
-Reason = Literal["requests", "cost", "interrupted", "failed", "known"]
-"""Reason why no request is sent; "known": only stored answers are wanted."""
+Reason = Literal["requests", "cost", "interrupted", "failed", "known"]  # known: only stored answers are wanted
 _Money = Annotated[float, msgspec.Meta(ge=0)]
 
 
@@ -27,8 +24,7 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     input: _Money = 0.0
     output: _Money = 0.0
-    cached_input: _Money | None = None
-    """Price of input tokens that the endpoint reports as cached; defaults to ``input``."""
+    cached_input: _Money | None = None  # defaults to ``input``
 
     @property
     def is_free(self) -> bool:

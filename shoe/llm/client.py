@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     import openai
 
 LONGEST_BODY = 16_000_000  # largest size of a response, in bytes
-LONGEST_FILE, _LONGEST_DOWNLOAD = 4_000_000_000, 3600.0
-"""Largest size in bytes of a downloaded file, and longest time in seconds for its download."""
+LONGEST_FILE, _LONGEST_DOWNLOAD = 4_000_000_000, 3600.0  # bytes and seconds of a download
 _LAST_PORT = 65535
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 GIVEN_UP_IN_A_ROW = 20  # number of failed requests in a row after which the run ends

@@ -11,8 +11,7 @@ from urllib.request import getproxies
 
 from shoe.core.errors import OptionError, printable, quote
 
-_SHORTEST = 8
-"""Smallest number of characters of a secret; shorter text ("none", "x") is no key, and is a part of many words."""
+_SHORTEST = 8  # characters of a secret; shorter text ("none", "x") is no key, and is a part of many words
 _IN_ADDRESS = re.compile(r"(?<=://)[^/\s\"'<>]*@")
 _SHOWN = "[key]"
 _BETWEEN = r"(?:\\+[nrt]|[\s\\\"'+,.…-]){0,16}"  # characters at which a text may split a secret
@@ -88,22 +87,17 @@ _KEY_IN_QUERY = re.compile(r"(?:^|&)[^=&]*(?:key|token|secret|sig|code|password)
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An OpenAI-compatible endpoint.
+    """An OpenAI-compatible endpoint."""
 
-    Attributes:
-        who: prefix of error messages: what the endpoint is used for ("rater 'qwen'").
-        base_url: URL of the endpoint, without a slash at the end; its query is part of every request.
-        key_variable, header_variables: environment variables with the API key ("" for no key) and with further headers,
-            by header name; :meth:`open` reads their values into ``key`` and ``headers``.
-        secrets: removes the key, the values of ``headers`` and passwords of proxies from messages and ledgers.
-    """
-
-    who: str
-    base_url: str
+    who: str  # prefix of error messages: what the endpoint is used for ("rater 'qwen'")
+    base_url: str  # URL of the endpoint, without a slash at the end; its query is part of every request
+    # key_variable, header_variables: environment variables with the API key ("" for no key) and with further
+    # headers, by header name; :meth:`open` reads their values into ``key`` and ``headers``.
     key_variable: str
     key: str = field(default="", repr=False)
     header_variables: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    # Removes the key, the values of ``headers`` and passwords of proxies from messages and ledgers.
     secrets: Secrets = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -15,8 +15,7 @@ from shoe.llm.endpoint import Endpoint, named
 
 REFUSALS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
 """Error codes by which an endpoint refuses one question; "invalid_prompt" is OpenAI's code for a flagged prompt."""
-DENIED_IN_A_ROW = 3
-"""Number of rejections in a row after which an endpoint that has answered before gets no further request."""
+DENIED_IN_A_ROW = 3  # rejections in a row after which an endpoint that has answered gets no further request
 LONGEST_PAUSE = 300.0  # longest pause, in seconds, that an endpoint can request with the Retry-After header
 HOLLOW = ("empty", "cut", "hollow")  # kinds of successful responses without any content
 _TRANSIENT = {408, 409, 425, 429}
@@ -30,21 +29,13 @@ _FORMAT_WORDS = ("response_format", "json_schema", "structured output", "guided"
 
 @dataclass(slots=True, eq=False)
 class Transient(Exception):  # noqa: N818 (it is handled, not shown)
-    """Failure of one attempt after which the same request may succeed.
+    """Failure of one attempt after which the same request may succeed."""
 
-    Attributes:
-        kind: HTTP status or name of the failure: "429", "500", "timeout", "dropped", "empty", ...
-        detail: the endpoint's error message, without secrets.
-        retry_after: number of seconds that the endpoint requests to wait, or None.
-        overload: whether fewer concurrent requests should be sent, because the endpoint may be overloaded.
-        reached: whether the endpoint itself responded; False for a timeout or a web page, for example.
-    """
-
-    kind: str
-    detail: str = ""
-    retry_after: float | None = None
-    overload: bool = False
-    reached: bool = True
+    kind: str  # HTTP status or name of the failure: "429", "500", "timeout", "dropped", "empty", ...
+    detail: str = ""  # the endpoint's error message, without secrets
+    retry_after: float | None = None  # number of seconds that the endpoint requests to wait, or None
+    overload: bool = False  # whether fewer concurrent requests should be sent, because the endpoint may be overloaded
+    reached: bool = True  # whether the endpoint itself responded; False for a timeout or a web page, for example
     usage: Usage | None = None
 
     def __str__(self) -> str:

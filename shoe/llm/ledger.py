@@ -36,10 +36,8 @@ from shoe.llm.batch_state import EVENTS
 from shoe.llm.budget import BOUNDS
 from shoe.llm.request import KEY_BYTES, Request
 
-Keys = NDArray[np.uint64]
-"""(n, 2) keys of n questions; the two columns are the first and the second 8 bytes of each 16-byte key."""
-States = NDArray[np.int8]
-"""(n,) states of n questions: the value of the answer, 0 to 127, or a negative :class:`State`."""
+Keys = NDArray[np.uint64]  # (n, 2) keys of n questions: first and second 8 bytes of each 16-byte key
+States = NDArray[np.int8]  # (n,) states of n questions: value of the answer, 0 to 127, or a negative ``State``
 
 
 class State(IntEnum):
@@ -131,8 +129,7 @@ class Index:
 FORMAT = "shoe ledger"
 VERSION = 1
 BLOCK = 1 << 24  # bytes that are read at once; a longer line is read completely
-_CHECKSUM = b',"checksum":'
-"""Start of the last field of a line with an answer: the CRC-32 of the line before it. Lines of old ledgers lack it."""
+_CHECKSUM = b',"checksum":'  # start of the last field of an answer: CRC-32 of the line before it; old ledgers lack it
 ASK_AGAIN, ASKED_AGAIN = "ask again", "asked again"
 _EVENTS = EVENTS | {ASK_AGAIN: [("states", list[Literal["unparsable", "refused"]])], ASKED_AGAIN: []}
 _EVENT_TYPES = {kind: msgspec.defstruct("Event", fields) for kind, fields in _EVENTS.items()}
@@ -145,21 +142,15 @@ Parse = Callable[[Mapping[str, Any]], Sequence[int]]
 
 @dataclass(eq=False)
 class Ledger:
-    """Reader of a model's ledger (file of answers), for one thread at a time. Only :meth:`refresh` reads the file.
+    """Reader of a model's ledger (file of answers), for one thread at a time. Only :meth:`refresh` reads the file."""
 
-    Attributes:
-        path: path of the file, which need not exist.
-        identity: JSON with ``model`` and all other settings that the answers depend on.
-        base: another ledger, which is read once and counts as the beginning of this ledger. The ledger of a shard has
-            the ledger of the whole run as its base; in a dry run, bases are ledgers of shards.
-        events: all events read so far, oldest first.
-    """
-
-    path: Path
-    identity: Mapping[str, Any]
+    path: Path  # path of the file, which need not exist
+    identity: Mapping[str, Any]  # JSON with ``model`` and all other settings that the answers depend on
     parse: Parse
+    # Another ledger, which is read once and counts as the beginning of this ledger. The ledger of a shard has the
+    # ledger of the whole run as its base; in a dry run, bases are ledgers of shards.
     base: "Ledger | None" = None
-    events: list[Any] = field(default_factory=list, init=False)
+    events: list[Any] = field(default_factory=list, init=False)  # all events read so far, oldest first
     _index: Index = field(default_factory=Index, init=False)
     _cached: bytearray = field(default_factory=bytearray, init=False)
     _offset: int = field(default=0, init=False)

@@ -22,8 +22,7 @@ from shoe.llm.ledger import ASK_AGAIN, Ledger, Parse, check_header, header
 _EXPECTED = "a ledger that can be written to"
 _LOOK_FOR_LOCK = 0.1
 _GATHER = 0.02
-_RESERVE = 4_000_000
-"""Bytes reserved on the disk; they are released when the disk is full, so that answers in flight can be written."""
+_RESERVE = 4_000_000  # bytes, released when the disk is full, so that answers in flight can be written
 
 
 class Writer:

@@ -18,26 +18,21 @@ import msgspec
 from shoe.llm.errors import LONGEST_PAUSE
 
 _FIRST_BREATH, _LONGEST_BREATH = 0.5, 30.0
-_OUTAGE = 20
-"""Number of failed attempts in a row, over all requests, from which an endpoint that has answered before is out."""
+_OUTAGE = 20  # failed attempts in a row, over all requests, from which an endpoint that has answered is out
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits of an endpoint.
+    """Limits of an endpoint."""
 
-    Attributes:
-        concurrency: largest number of requests in flight; the actual number is adapted to the endpoint.
-        requests_per_minute, tokens_per_minute: rate limits; None for no limit.
-        timeout: time limit of an attempt, in seconds.
-        tries: largest number of attempts per request in one run; attempts during an outage do not count.
-        outage: longest outage, in seconds, of an endpoint that has answered before; a longer outage ends the run.
-    """
-
+    # Largest number of requests in flight; the actual number is adapted to the endpoint.
     concurrency: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 16
+    # requests_per_minute, tokens_per_minute: rate limits; None for no limit.
     requests_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None = None
     tokens_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0
+    timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0  # time limit of an attempt, in seconds
+    # Largest number of attempts per request in one run; attempts during an outage do not count.
     tries: Annotated[int, msgspec.Meta(ge=1, le=100)] = 6
+    # Longest outage, in seconds, of an endpoint that has answered before; a longer outage ends the run.
     outage: Annotated[float, msgspec.Meta(ge=0)] = 600.0
 
     def divided(self, workers: int) -> Self:

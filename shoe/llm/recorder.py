@@ -123,60 +123,43 @@ def wait_with_progress(
                 display.say("interrupted: waiting for running requests to save their answers (Ctrl-C again: quit now)")
 
 
-_MAYBE_CHARGED = ("timeout", "dropped", "too long", "packed", *HOLLOW)
-"""Kinds of failures after which an endpoint may have generated an answer, and charged for it."""
-_UNUSABLE, _UNUSABLE_AT_FIRST = 50, 20
-"""Numbers of attempts in a row without a usable answer after which a run stops: after, and before, the first usable
-answer of the run."""
+_MAYBE_CHARGED = ("timeout", "dropped", "too long", "packed", *HOLLOW)  # an answer may have been generated
+_UNUSABLE, _UNUSABLE_AT_FIRST = 50, 20  # attempts in a row without a usable answer after which a run stops
 
 
 @dataclass
 class Tally:
-    """Counts of one model in a run.
-
-    Attributes:
-        total: number of questions to send; a question that is sent twice counts twice.
-        done, known, cached: number of questions answered in this run, in earlier runs, and found in the user's cache.
-        requests, retries: number of attempts, and of attempts that repeat a failed attempt.
-        failures: number of attempts without an answer, by kind of failure.
-        input_tokens, output_tokens, cost: sums over all attempts; estimated for answers that report no tokens.
-        waiting: whether the model waits for another process to end.
-        is_unpriced: whether the model is at an endpoint, and has no price.
-    """
+    """Counts of one model in a run."""
 
     name: str
-    total: int = 0
+    total: int = 0  # number of questions to send; a question that is sent twice counts twice
+    # done, known, cached: number of questions answered in this run, in earlier runs, and found in the user's cache.
     done: int = 0
     known: int = 0
     cached: int = 0
+    # requests, retries: number of attempts, and of attempts that repeat a failed attempt.
     requests: int = 0
     retries: int = 0
-    failures: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)  # number of attempts without an answer, by kind of failure
+    # input_tokens, output_tokens, cost: sums over all attempts; estimated for answers that report no tokens.
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float = 0.0
-    waiting: bool = False
-    is_unpriced: bool = False
+    waiting: bool = False  # whether the model waits for another process to end
+    is_unpriced: bool = False  # whether the model is at an endpoint, and has no price
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Settings of one model that a recorder needs to compute costs and to check answers.
-
-    Attributes:
-        sampling: sampling parameters of the requests, which may limit the tokens of answers.
-        asks: whether requests are sent to an endpoint; False for a local model, which costs nothing.
-        hint: advice at the end of the error message about unusable answers.
-        model: name of the model in requests; answers should have the same name. "" for no comparison.
-        address: URL of the endpoint, which is stored with each answer; "" for a local model.
-    """
+    """Settings of one model that a recorder needs to compute costs and to check answers."""
 
     price: Price = field(default_factory=Price)
+    # Sampling parameters of the requests, which may limit the tokens of answers.
     sampling: Mapping[str, Any] = field(default_factory=dict)
-    asks: bool = True
-    hint: str = ""
-    model: str = ""
-    address: str = ""
+    asks: bool = True  # whether requests are sent to an endpoint; False for a local model, which costs nothing
+    hint: str = ""  # advice at the end of the error message about unusable answers
+    model: str = ""  # name of the model in requests; answers should have the same name. "" for no comparison
+    address: str = ""  # URL of the endpoint, which is stored with each answer; "" for a local model
 
     def max_cost(self, request: Request) -> float:
         """Return an upper bound of the cost of one attempt (see :func:`~shoe.llm.budget.most_usage`)."""

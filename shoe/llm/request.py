@@ -10,8 +10,7 @@ import msgspec
 from shoe.llm.budget import ANSWER_TOKENS_PER_QUESTION, LIKELY_TOKENS_PER_CHAR, Usage, bound_of
 
 KEY_BYTES = 16
-OURS = ("model", "messages", "n", "stream")
-"""Fields of a request that shoe sets itself; they are not allowed among the sampling parameters."""
+OURS = ("model", "messages", "n", "stream")  # fields that shoe sets itself; no sampling parameters
 _CHARACTERS_OF_IMAGE = 12_000  # number of characters that an image counts as in estimates of tokens
 
 

@@ -22,51 +22,39 @@ from shoe.llm.ledger_writer import WORKER, writing
 from shoe.llm.recorder import LedgerRecorder, Tally, Terms
 from shoe.llm.request import Recorder, Request
 
-Ask = Callable[[Iterator[Request], Recorder], None]
-"""Callback that sends requests, like :meth:`shoe.maps.config.Backend.rate`."""
+Ask = Callable[[Iterator[Request], Recorder], None]  # sends requests
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Settings that all workers of one model share.
-
-    Attributes:
-        make: callback, called once per worker, that returns (callback that sends requests, parser of answers).
-        in_flight: largest number of requests that a worker has sent and not yet recorded in its ledger.
-        identity, events: settings in the header of the ledgers, and events in the run's ledger.
-        is_local: whether the model runs in the worker process.
-    """
+    """Settings that all workers of one model share."""
 
     name: str
+    # Callback, called once per worker, that returns (callback that sends requests, parser of answers).
     make: Callable[[], tuple[Ask, Parse]]
-    in_flight: int
+    in_flight: int  # largest number of requests that a worker has sent and not yet recorded in its ledger
+    # identity, events: settings in the header of the ledgers, and events in the run's ledger.
     identity: Mapping[str, Any]
     terms: Terms
     events: Sequence[Mapping[str, Any]]
-    is_local: bool
+    is_local: bool  # whether the model runs in the worker process
 
 
 @dataclass(slots=True)
 class BatchResult:
-    """Result of a batch of requests that a worker has sent.
+    """Result of a batch of requests that a worker has sent."""
 
-    Attributes:
-        answers: (key of the request, raw answer) per answer.
-        failures: (key of the request, kind, detail, usage) per attempt without an answer; see ``Recorder.failure``.
-        reason: reason for an early end: the batch's budget was used up or the run was interrupted; None if neither.
-        is_complete: whether the worker tried all requests; False after an early end or if the worker died.
-        error: error that ended the batch, for example because the endpoint rejects all requests.
-        end: size of the worker's ledger after the batch, in bytes.
-    """
-
+    # (key of the request, raw answer) per answer.
     answers: list[tuple[bytes, Mapping[str, Any]]] = field(default_factory=list)
+    # (key of the request, kind, detail, usage) per attempt without an answer; see ``Recorder.failure``.
     failures: list[tuple[bytes, str, str, Usage | None]] = field(default_factory=list)
     requests: int = 0
     spent: float = 0.0
+    # Reason for an early end: the batch's budget was used up or the run was interrupted; None if neither.
     reason: Reason | None = None
-    is_complete: bool = False
-    error: ShoeError | None = None
-    end: int = 0
+    is_complete: bool = False  # whether the worker tried all requests; False after an early end or if the worker died
+    error: ShoeError | None = None  # error that ended the batch, for example because the endpoint rejects all requests
+    end: int = 0  # size of the worker's ledger after the batch, in bytes
 
 
 class Worker:
@@ -170,32 +158,26 @@ def result_of_dead_worker(job: Job, path: Path, start: int, requests: Sequence[R
 # main process alone (Ray's own retries are off), once the dead worker has certainly stopped sending requests.
 
 _SECONDS = 30.0  # approximate duration of a batch
-_FIRST, _MOST = 4, 10_000
-"""Size of the first batch, as a multiple of ``Job.in_flight``; and largest number of requests in a batch."""
+_FIRST, _MOST = 4, 10_000  # first batch, as a multiple of ``Job.in_flight``; most requests of a batch
 _POLL, _HEARTBEAT = 0.25, 2.0  # seconds between two checks of the workers, and between two heartbeats to a worker
 _TRIES = 2  # attempts per request for which a part of the budget is reserved
 
 
 @dataclass(eq=False, slots=True)
 class WorkerHandle:
-    """State of one worker, as the main process knows it.
-
-    Attributes:
-        offset: size of the worker's ledger after the latest result, in bytes.
-        requests, lease, since: current batch of the worker (empty if idle), its budget, and the time of its start.
-        alive, heartbeat: time of the latest heartbeat, and Ray reference to the worker's reply to it.
-        is_seen: whether this machine can see the lock of the worker's ledger, and so when the worker exits.
-    """
+    """State of one worker, as the main process knows it."""
 
     actor: Any
     path: Path
-    offset: int = 0
+    offset: int = 0  # size of the worker's ledger after the latest result, in bytes
+    # requests, lease, since: current batch of the worker (empty if idle), its budget, and the time of its start.
     requests: Sequence[Request] = ()
     lease: Budget = field(default_factory=Budget)
     since: float = 0.0
+    # alive, heartbeat: time of the latest heartbeat, and Ray reference to the worker's reply to it.
     alive: float = 0.0
     heartbeat: Any = None
-    is_seen: bool = False
+    is_seen: bool = False  # whether this machine can see the lock of the worker's ledger, and so when the worker exits
 
     def send_heartbeat(self, time: float) -> None:
         """Send a heartbeat with the worker's reply to the previous heartbeat (see :meth:`Worker.renew`)."""

@@ -105,8 +105,7 @@ def answer_of(entry: Mapping[str, Any]) -> Answer:
     return msgspec.convert({**entry, "key": key, **read_completion(raw)._asdict()}, Answer)
 
 
-_WORKER_BATCHES = 2
-"""Number of batches in flight per local model: the next batch is prepared while the model answers a batch."""
+_WORKER_BATCHES = 2  # in flight per local model: one is prepared while the model answers another
 
 
 def spread(
@@ -135,8 +134,7 @@ def _client(config: BackendConfig, identity: Mapping[str, Any]) -> tuple[Asking,
     return cast("Asking", config.open()), parsed
 
 
-Questions = Callable[[], Iterable[Question]]
-"""Callback that returns all questions, grouped by image, always in the same order."""
+Questions = Callable[[], Iterable[Question]]  # all questions, grouped by image, always in the same order
 _NAMES = {AnswerState.PROBABILITIES: "probabilities", AnswerState.TEXT: "text", State.REFUSED: "refused"}
 _BATCHES, _WORTH_MEASURING = 2, 4
 

@@ -32,20 +32,13 @@ _ITEM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names that belong to the category IDs and image IDs in files of detections.
+    """Names that belong to the category IDs and image IDs in files of detections."""
 
-    Attributes:
-        categories: class name by category ID.
-        indices: class names by index from 0.
-        whose: source of the category IDs for messages, such as "COCO" or a file name.
-        images: file name by image ID.
-        renamed: benchmark object by detector label, for labels with other names than the benchmark's.
-    """
-
-    categories: Mapping[int, str]
-    indices: Sequence[str]
-    whose: str
-    images: Mapping[int | str, str] = field(default_factory=dict)
+    categories: Mapping[int, str]  # class name by category ID
+    indices: Sequence[str]  # class names by index from 0
+    whose: str  # source of the category IDs for messages, such as "COCO" or a file name
+    images: Mapping[int | str, str] = field(default_factory=dict)  # file name by image ID
+    # Benchmark object by detector label, for labels with other names than the benchmark's.
     renamed: Mapping[str, str] = field(default_factory=dict)
 
 

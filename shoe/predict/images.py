@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif", ".heic", ".heif")
 """File name extensions of images in a folder; images that Pillow cannot read are errors, and are not skipped."""
-MOST_PIXELS = 100_000_000
-"""Maximum number of pixels of an image. An image with this number of pixels needs 300 MB of memory."""
+MOST_PIXELS = 100_000_000  # of an image, which then needs 300 MB of memory
 _DIGEST_BYTES = 16
 _ORIENTATION = 0x0112
 _SIDEWAYS = (5, 6, 7, 8)

@@ -40,21 +40,15 @@ class Picture(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question about one image file.
+    """A question about one image file."""
 
-    Attributes:
-        pictures: images that are shown before the text, in this order.
-        system: system prompt with instructions; "" for no system prompt.
-        words: expected first words of the answer, such as ("yes", "no"). Local back ends record their probabilities.
-        prompt: hash of the prompt file.
-        about: values for fields of :class:`~shoe.predict.records.Answer` that describe the question: image, pair, ...
-    """
-
-    pictures: Sequence[Picture]
+    pictures: Sequence[Picture]  # images that are shown before the text, in this order
     text: str
-    system: str = ""
+    system: str = ""  # system prompt with instructions; "" for no system prompt
+    # Expected first words of the answer, such as ("yes", "no"). Local back ends record their probabilities.
     words: tuple[str, ...] = ()
-    prompt: str = ""
+    prompt: str = ""  # hash of the prompt file
+    # Values for fields of :class:`~shoe.predict.records.Answer` that describe the question: image, pair, ....
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -114,8 +108,7 @@ _FIELDS = {
 }
 WHOLE = "image"  # kind of question about a whole image, without pairs
 WAYS = tuple(_FIELDS)  # names of the kinds of questions
-TOKENS = {"phrase": 24, "yes-no": 1, "letters": 1, "image": 2048}
-"""Default limit of tokens per answer, by kind of question."""
+TOKENS = {"phrase": 24, "yes-no": 1, "letters": 1, "image": 2048}  # default limits per answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,23 +125,14 @@ class VisualPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Kind of question, with its prompt.
+    """Kind of question, with its prompt."""
 
-    Attributes:
-        name: name of the kind: "phrase", "yes-no", "letters" or "image".
-        digest: 16 hex digits of a hash of the prompt.
-        instructions: system prompt; "" for no system prompt.
-        question: template of the text of the user.
-        rounds: number of option orders (A, B, ...) in which a question of the kind "letters" is asked.
-        seed: random seed for the option orders.
-    """
-
-    name: str
-    digest: str
-    instructions: str
-    question: Template
-    rounds: int = 2
-    seed: int = 0
+    name: str  # name of the kind: "phrase", "yes-no", "letters" or "image"
+    digest: str  # 16 hex digits of a hash of the prompt
+    instructions: str  # system prompt; "" for no system prompt
+    question: Template  # template of the text of the user
+    rounds: int = 2  # number of option orders (A, B, ...) in which a question of the kind "letters" is asked
+    seed: int = 0  # random seed for the option orders
 
     @classmethod
     def read(cls, name: str, path: Path | None = None, rounds: int = 2, seed: int = 0) -> Way:

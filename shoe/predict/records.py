@@ -169,27 +169,18 @@ class Token(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """Answer of a model to one question about a pair or a whole image, as read from an answer file.
+    """Answer of a model to one question about a pair or a whole image, as read from an answer file."""
 
-    Attributes:
-        key: hash of image, boxes, prompt, model and decoding settings, as 32 hex digits.
-        pair: pair about which the question is asked; None for a question about the whole image.
-        way: kind of question: "phrase", "yes-no", "letters" or "image".
-        verb: verb in a yes-no question; "" for other questions.
-        options: verbs in a question with letters, in the order of the letters A, B, ...
-        tokens: generated tokens, possibly with the end token; None if the endpoint returns no token probabilities.
-        finish: reason why the text ended: "stop", "length", or another word from the endpoint.
-    """
-
-    key: str
+    key: str  # hash of image, boxes, prompt, model and decoding settings, as 32 hex digits
     image: str
-    pair: Pair | None = None
-    way: str
-    verb: str = ""
-    options: tuple[str, ...] = ()
+    pair: Pair | None = None  # pair about which the question is asked; None for a question about the whole image
+    way: str  # kind of question: "phrase", "yes-no", "letters" or "image"
+    verb: str = ""  # verb in a yes-no question; "" for other questions
+    options: tuple[str, ...] = ()  # verbs in a question with letters, in the order of the letters A, B, ...
     text: str
+    # Generated tokens, possibly with the end token; None if the endpoint returns no token probabilities.
     tokens: tuple[Token, ...] | None = None
-    finish: str = "stop"
+    finish: str = "stop"  # reason why the text ended: "stop", "length", or another word from the endpoint
 
 
 # Answers as chat completions

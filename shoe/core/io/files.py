@@ -16,11 +16,9 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP, _ZLIB = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS
 _PADDING = re.compile(rb"\0*")
 _STEP = 1 << 12
-LARGEST_UNPACKED = 4_000_000_000
-"""Largest size of decompressed data in bytes; ten times the size of the largest known files."""
+LARGEST_UNPACKED = 4_000_000_000  # bytes; ten times the size of the largest known files
 _UNPACKED_OF_ANY, _LARGEST_RATIO = 200_000_000, 300  # predictions compress to a tenth, at best to a hundredth
-RUN_HEAD = "run.json"
-"""Archive member that identifies a file written by ``shoe score --save``."""
+RUN_HEAD = "run.json"  # archive member that identifies a file written by ``shoe score --save``
 _INPUT, _WRITABLE = "-", "a path that can be written"
 _stream_contents: dict[str, bytes] | None = None
 

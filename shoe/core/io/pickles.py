@@ -30,8 +30,7 @@ _DAMAGE = (
 )  # fmt: skip
 _SIMPLE = frozenset({float, str, bool, type(None)})
 _HASHED = _SIMPLE | {int, bytes}
-_PACKED = {"f8": "d", "f4": "f", "i8": "q", "i4": "i"}
-"""Code of ``struct`` for NumPy types; ``struct`` unpacks small arrays faster than NumPy."""
+_PACKED = {"f8": "d", "f4": "f", "i8": "q", "i4": "i"}  # ``struct`` unpacks small arrays faster than NumPy
 _EXPECTED = "a pickle of plain lists, dicts, numbers, text and NumPy arrays"
 
 

@@ -38,14 +38,10 @@ class _Encoded(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """Images of a batch, before they are encoded.
+    """Images of a batch, before they are encoded."""
 
-    Attributes:
-        order: image digests in the order of the prompts; an image may occur several times.
-        new, made: digests of images that were not in the previous batch, and the processor's output for them.
-    """
-
-    order: Sequence[str]
+    order: Sequence[str]  # image digests in the order of the prompts; an image may occur several times
+    # new, made: digests of images that were not in the previous batch, and the processor's output for them.
     new: Sequence[str]
     made: Mapping[str, Any]
 
@@ -181,8 +177,7 @@ def on_device(inputs: Mapping[str, Any], device: str, dtype: Any) -> dict[str, A
 
 _SMALLEST = 8  # minimum number of tokens of a prefix that is processed separately
 _LIKELY = 3.0  # maximum difference in log probability between the likeliest token and the tokens that are compared
-_TOLERANCE = {"float32": 1e-3, "bfloat16": 0.25, "float16": 0.1}
-"""Maximum difference between log probabilities with and without a prefix, which is due to another order of sums."""
+_TOLERANCE = {"float32": 1e-3, "bfloat16": 0.25, "float16": 0.1}  # of sums in another order
 
 
 class Split(NamedTuple):
@@ -338,19 +333,13 @@ def batched_by_images(asks: Iterator[Ask], size: int) -> Iterator[list[Ask]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """A batch of n questions, before its images are encoded.
-
-    Attributes:
-        inputs: inputs of ``generate``: tokens (n, length), mask, ...
-        lengths: (n,) number of tokens of each prompt, without padding.
-        layout: images of the prompts; None if ``inputs`` contains the images themselves.
-        split: inputs split after the common prefix, if all prompts have the same images and a common prefix; else None.
-    """
+    """A batch of n questions, before its images are encoded."""
 
     questions: Sequence[Question]
-    inputs: Mapping[str, Any]
-    lengths: Sequence[int]
-    layout: Layout | None
+    inputs: Mapping[str, Any]  # inputs of ``generate``: tokens (n, length), mask, ...
+    lengths: Sequence[int]  # (n,) number of tokens of each prompt, without padding
+    layout: Layout | None  # images of the prompts; None if ``inputs`` contains the images themselves
+    # Inputs split after the common prefix, if all prompts have the same images and a common prefix; else None.
     split: Split | None
 
 
