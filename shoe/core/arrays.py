@@ -83,10 +83,7 @@ def distinct(values: Indices) -> Indices:
 
 
 def number_distinct(keys: Indices, most: int) -> tuple[Indices, Indices]:
-    """Return the distinct values of n keys, 0 to ``most`` - 1, in ascending order, and the (n,) index of each key.
-
-    If ``most`` is at most 16 n, a table of all keys is used, which is faster than sorting.
-    """
+    """Return the sorted distinct values of n keys, 0 to ``most`` - 1, and the (n,) index of each key among them."""
     if most > _TABLE_PER_KEY * len(keys):
         order = stable_order(keys)
         new = first_of_each(keys[order])

@@ -66,10 +66,7 @@ class OptionError(ShoeError):
 
 
 class ServiceError(ShoeError):
-    """A request to an evaluation server has failed: no connection, a refusal, a failed run, or a time limit.
-
-    ``status`` is the HTTP status code; None if there was no response.
-    """
+    """A request to an evaluation server has failed; ``status`` is the HTTP status, None if there was no response."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
@@ -77,10 +74,7 @@ class ServiceError(ShoeError):
 
 
 def check_kind(name: str, value: object, kind: type, source: str) -> None:
-    """Raise OptionError unless ``value`` is an instance of ``kind``.
-
-    The message contains ``name``, the name of the argument, and ``source``, a call that returns such an object.
-    """
+    """Raise OptionError unless the argument is a ``kind``; ``source`` is a call that returns such an object."""
     if not isinstance(value, kind):
         raise OptionError(f"{name}: found {type(value).__name__}, expected {kind.__name__}, as returned by {source}")
 
@@ -120,10 +114,7 @@ def visible(text: str) -> str:
 
 
 def closest_names(name: str, known: Iterable[str], most: int = 1, likeness: float = 0.6) -> list[str]:
-    """Return at most ``most`` of the ``known`` names that are similar to ``name``, the most similar first.
-
-    ``likeness`` is the minimum similarity, 0 to 1, as measured by ``difflib``.
-    """
+    """Return at most ``most`` of the ``known`` names, by similarity to ``name`` of at least ``likeness`` (0 to 1)."""
     from difflib import get_close_matches
 
     return get_close_matches(name, list(known), n=most, cutoff=likeness)

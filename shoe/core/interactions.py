@@ -82,10 +82,7 @@ def check_integers(
 
 
 def check_numbers(source: str | Path, field: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return numbers, NaN included, as a float64 array; InputError unless they have the given shape.
-
-    If the shape has 0 rows, an empty array of any shape is valid.
-    """
+    """Return numbers, NaN included, as a float64 array; InputError unless they have the shape, or are no rows."""
     try:
         array = np.asarray(plain_array(values, source, field))
     except ValueError:

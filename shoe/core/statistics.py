@@ -101,10 +101,7 @@ def middle_ranks(values: NDArray[Any], weight: Floats) -> Floats:
 
 
 def correlation(both: Floats, first: Floats, second: Floats) -> Floats:
-    """Return (B,) correlations from sums over columns x and y with mean 0; NaN if a column is constant.
-
-    ``both`` is the (B,) sum of x * y, ``first`` of x * x, ``second`` of y * y.
-    """
+    """Return (B,) correlations from sums of x * y, x * x and y * y, all with mean 0; NaN if a column is constant."""
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.clip(both / np.sqrt(first * second), -1, 1)
     return np.where((first > 0) & (second > 0), ratio, np.nan)
@@ -119,10 +116,7 @@ def differences(values: ArrayLike, same: float = ROUNDING) -> Floats:
 
 
 def kendall_of_differences(x: Floats, y: Floats) -> Floats:
-    """Return (...,) Kendall's tau-b (1945) of two columns, given the (..., P) :func:`differences` of each column.
-
-    NaN if one column is constant.
-    """
+    """Return (...,) Kendall's tau-b (1945) from (..., P) :func:`differences` of two columns; NaN if one is constant."""
     x, y = np.sign(x), np.sign(y)
     untied = np.abs(x).sum(axis=-1) * np.abs(y).sum(axis=-1)
     return np.where(untied > 0, (x * y).sum(axis=-1) / np.sqrt(np.maximum(untied, 1)), np.nan)

@@ -258,10 +258,7 @@ _QUEUE_FULL = ("token_limit_exceeded", "request_limit_exceeded")
 
 
 class BatchPass:
-    """Sends all requests of one run to one model by OpenAI's Batch API.
-
-    At most ``batches`` batches run at the same time, with at most ``requests_per_batch`` requests each.
-    """
+    """Sends requests to one model by ``batches`` concurrent batches with at most ``requests_per_batch`` requests."""
 
     def __init__(
         self, place: Endpoint, chat: Chat, limits: Limits, recorder: Recorder, *, requests_per_batch: int, batches: int

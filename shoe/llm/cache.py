@@ -42,10 +42,7 @@ def cache_folder(given: str | None) -> Path | None:
 
 
 def open_cache(given: str | None, say: Callable[[str], None], *, create: bool = True) -> "AnswerStore | None":
-    """Open the user's cache of answers; return None if it is off, unusable, or missing while ``create`` is False.
-
-    ``given`` is as for :func:`cache_folder`. ``say`` is a callback that gets a message if the cache cannot be used.
-    """
+    """Open the user's cache of answers; return None if it is off, missing, or unusable (with a message to ``say``)."""
     folder = cache_folder(given)
     if folder and (create or folder.is_dir()):
         try:
@@ -56,16 +53,10 @@ def open_cache(given: str | None, say: Callable[[str], None], *, create: bool = 
 
 
 class AnswerStore:
-    """Cache of the answers of all models, shared by threads and processes; not used any more after its first error.
-
-    The database ``cache`` is in ``folder``, which only the user can read.
-    """
+    """Cache of all models' answers, shared by threads and processes, in a folder that only the user can read."""
 
     def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
-        """Open or create the database in a folder; ``say`` is a callback for a message at the first error later on.
-
-        Raise InputError if the database cannot be opened, and MissingExtraError without diskcache.
-        """
+        """Open the database, or raise InputError or MissingExtraError; ``say`` gets a message at a first later error."""
         try:
             from diskcache import Cache, Disk
         except ImportError:
@@ -118,10 +109,7 @@ class AnswerStore:
         return {rater: (self.get(rater), count) for rater, count in counts.items() if ":" not in rater}  # no ledgers
 
     def export(self, folder: Path) -> Iterator[tuple[Path, int]]:
-        """Write one ledger per model, with all its answers, into a folder; yield (path, number of lines).
-
-        Raise InputError if a file exists or cannot be written.
-        """
+        """Write a new ledger per model with all its answers, or raise InputError; yield (path, number of lines)."""
         for rater, (identity, _) in self.summary().items():
             path, count = folder / name_of(identity), 0
             with os_errors(path, "a new file that can be written"):
@@ -147,10 +135,7 @@ class AnswerCache:
         return bool(self._store.guarded(lambda: self._rater in self._store.cache))
 
     def answer(self, key: bytes, attempt: int = 1) -> tuple[dict[str, Any], dict[str, int]] | None:
-        """Return (parsed line, {key in hex: state}) with the cached answer to a question; None if it is not cached.
-
-        The states are those of all questions that the line answers, see :data:`~shoe.llm.ledger.States`.
-        """
+        """Return the cached answer to a question, (parsed line, {key in hex: state} of its questions); None without."""
 
         def read() -> Any:
             found = self._store.get(self._name(key.hex(), attempt))

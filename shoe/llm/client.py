@@ -279,10 +279,7 @@ def async_client(place: Endpoint, timeout: float) -> openai.AsyncOpenAI:
 
 @contextmanager
 def _checked_environment(place: Endpoint) -> Iterator[None]:
-    """Raise OptionError if environment variables, which a new client reads, name an invalid proxy or certificate file.
-
-    A client would report an invalid port only when it connects.
-    """
+    """Raise OptionError for an invalid proxy or certificate file; a client would report it only when it connects."""
     import httpx2
 
     try:

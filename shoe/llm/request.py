@@ -112,10 +112,7 @@ class Recorder(Protocol):
         """Store a failed attempt: kind of failure ("429", "timeout", ...), error message, tokens if reported."""
 
     def may_ask(self, request: Request) -> bool | None:
-        """Reserve one request in the budget; return True if it may be sent, False if no further request may be sent.
-
-        None: ask again later, because the budget may suffice once requests in flight are answered.
-        """
+        """Reserve one request in the budget; return True if it may be sent, None if not yet, False if the run ends."""
 
     def remember(self, event: Mapping[str, Any]) -> None:
         """Store an event that a later run needs, such as the start of a batch; return once it is on the disk."""

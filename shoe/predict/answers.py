@@ -140,10 +140,7 @@ _BATCHES, _WORTH_MEASURING = 2, 4
 
 
 class Answers:
-    """Answers of one model, stored in a file to which new answers are appended.
-
-    ``cluster`` is the cluster whose workers send the questions; None to send the questions from this process.
-    """
+    """Answers of one model in a file; questions are sent from this process, or by the workers of ``cluster``."""
 
     def __init__(
         self,

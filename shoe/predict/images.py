@@ -37,10 +37,7 @@ _BROKEN = (OSError, SyntaxError, ValueError, TypeError, KeyError, IndexError, EO
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Image file that can be read: name without folders, and size in pixels after the EXIF rotation.
-
-    ``digest`` is a hash of the file content, as 32 hex digits.
-    """
+    """Image file that can be read, with a hash of its content, and its size in pixels after the EXIF rotation."""
 
     name: str
     path: Path

@@ -110,10 +110,7 @@ def paired(detected: Detected, rule: PairRule) -> Paired:
 
 
 def pair_recall(paired: Iterable[Paired], truth: GroundTruth) -> PairFigures:
-    """Return recall and precision of selected pairs; the recall is the maximum recall of predictions on these pairs.
-
-    Other images are ignored. Annotations with equal boxes and object count once.
-    """
+    """Return recall (the maximum recall of predictions on these pairs) and precision of the distinct selected pairs."""
     records = list(paired)
     rows = [(number, pair) for number, record in enumerate(records) for pair in record.pairs]
     objects, object_ = number_words(pair.object for _, pair in rows)
@@ -156,10 +153,7 @@ def _best(rows: Indices, score: Floats, rank: Floats, rule: PairRule, most: int)
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs per image of a run, in the order of the images, and the settings with which they were selected.
-
-    ``boxes`` are the settings of the detector, as JSON. ``rule`` is "file" for pairs from a file.
-    """
+    """Pairs per image of a run, with the settings of the detector and of the rule ("file": pairs from a file)."""
 
     records: Sequence[Paired]
     boxes: Mapping[str, Any]

@@ -113,10 +113,7 @@ TOKENS = {"phrase": 24, "yes-no": 1, "letters": 1, "image": 2048}  # default lim
 
 @dataclass(frozen=True, slots=True)
 class VisualPrompt:
-    """Visual prompt of one pair: images in the order in which they are shown, and descriptions of person and object.
-
-    For example, the person is "the person in the blue box", the thing "the bicycle at [10, 20, 90, 80]".
-    """
+    """Images to be shown, and descriptions of person and object, such as "the person in the blue box"."""
 
     pictures: Sequence[Picture]
     person: str

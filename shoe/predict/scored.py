@@ -106,10 +106,7 @@ def first_token(answer: Answer) -> Token | None:
 
 
 def spells(text: str, word: str) -> bool:
-    """Return whether the text of a token is a word, apart from surrounding blanks and punctuation.
-
-    Case is ignored, except for words of one letter.
-    """
+    """Return whether a token's text is a word, apart from case (of longer words), blanks and punctuation around it."""
     bare = text.strip(_AROUND)
     return bare == word or (len(word) > 1 and bare.lower() == word.lower())
 

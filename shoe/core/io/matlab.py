@@ -127,10 +127,7 @@ def matrix(value: Any) -> NDArray[np.float64]:
 
 
 def _element(data: bytes, at: int, limit: int) -> tuple[int, int, int, int]:
-    """Return type code, start and end of content of the element at byte ``at``, and the start of the next element.
-
-    The element must end before byte ``limit``.
-    """
+    """Return type, start and end of content of the element at byte ``at``, and its end, which is at most ``limit``."""
     kind, size = _TAG.unpack_from(data, at)
     if kind >> 16:  # up to four bytes fit into the tag itself
         kind, size, start, after = kind & 0xFFFF, kind >> 16, at + 4, at + 8

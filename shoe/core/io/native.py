@@ -105,10 +105,7 @@ def read_native(path: str | Path, data: bytes = b"", bad_boxes: str = "refuse") 
 
 
 def _mapped(content: mmap.mmap | bytearray, stream: IO[bytes], member: zipfile.ZipInfo) -> NDArray[Any]:
-    """Return the array of an uncompressed archive member without a copy.
-
-    ``content`` is the content of the file that ``stream`` reads. Raises ValueError for an unsupported array.
-    """
+    """Return the array of an uncompressed archive member in ``content`` without a copy; ValueError if unsupported."""
     if member.compress_type != zipfile.ZIP_STORED:
         raise ValueError("compressed")
     names = content[member.header_offset + 26 : member.header_offset + _LOCAL_HEADER]

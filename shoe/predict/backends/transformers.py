@@ -47,10 +47,7 @@ class Layout:
 
 
 class Encoder:
-    """Converter of prompts and images to model inputs, with a cache of the images of the latest batch.
-
-    ``shares`` is whether each image is encoded only once for all prompts that contain it.
-    """
+    """Converter of prompts and images to model inputs. If it ``shares``, each image of a batch is encoded only once."""
 
     def __init__(self, model: Any, processor: Any) -> None:
         """Create a converter, and test with two images whether the class of the model accepts encoder outputs."""
@@ -235,10 +232,7 @@ class Prefix:
         return {**split.whole, name: cache}
 
     def compare(self, ours: Any, plain: Any) -> None:
-        """Set ``works`` to whether (n, vocabulary) logits with and without prefix caching are nearly equal.
-
-        ``ours`` are the logits with prefix caching, or None if it failed.
-        """
+        """Set ``works`` to whether (n, vocabulary) logits with (``ours``, if any) and without caching are nearly equal."""
         self.is_known, self.works = True, ours is not None
         if not self.works:
             return
@@ -257,10 +251,7 @@ def common(rows: Sequence[Sequence[int]]) -> int:
 
 
 def _moved(row: Sequence[int], length: int, shared: int, longest: int) -> list[int]:
-    """Return a left-padded row of ``length`` tokens with its padding moved behind the first ``shared`` tokens.
-
-    After these tokens, all returned rows have ``longest`` elements.
-    """
+    """Return a left-padded row with its padding after the first ``shared`` tokens, and then ``longest`` elements."""
     tokens = row[len(row) - length :]
     padding = [row[0] if len(row) > length else 0] * (longest - (length - shared))
     return [*tokens[:shared], *padding, *tokens[shared:]]
