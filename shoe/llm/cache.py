@@ -56,7 +56,7 @@ class AnswerStore:
     """Cache of all models' answers, shared by threads and processes, in a folder that only the user can read."""
 
     def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
-        """Open the database, or raise InputError or MissingExtraError; ``say`` gets a message at a first later error."""
+        """Open the database, or raise InputError or MissingExtraError; ``say`` is called at a first later error."""
         try:
             from diskcache import Cache, Disk
         except ImportError:

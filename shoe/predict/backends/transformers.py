@@ -232,7 +232,7 @@ class Prefix:
         return {**split.whole, name: cache}
 
     def compare(self, ours: Any, plain: Any) -> None:
-        """Set ``works`` to whether (n, vocabulary) logits with (``ours``, if any) and without caching are nearly equal."""
+        """Set ``works`` to whether (n, vocabulary) logits with (if any) and without prefix caching are nearly equal."""
         self.is_known, self.works = True, ours is not None
         if not self.works:
             return
