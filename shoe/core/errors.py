@@ -32,8 +32,10 @@ class InputWarning(UserWarning):
 class InputError(ShoeError):
     """Invalid content of a file or argument: ``file: record: field: found X, expected Y (hint)``.
 
-    ``source`` is the path or the name of the argument. ``record`` is the name of the record in the file, or its index
-    from 0; None for the whole file. ``field`` is None for the whole record.
+    Attributes:
+        source: path of the file, or name of the argument.
+        record: name of the record in the file, or its index from 0; None for the whole file.
+        field: name of the field in the record; None for the whole record.
     """
 
     def __init__(
@@ -66,7 +68,10 @@ class OptionError(ShoeError):
 
 
 class ServiceError(ShoeError):
-    """A request to an evaluation server has failed; ``status`` is the HTTP status, None if there was no response."""
+    """A request to an evaluation server has failed: no connection, a refusal, a failed run, or a time limit.
+
+    ``status`` is the HTTP status code; None if there was no response.
+    """
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)

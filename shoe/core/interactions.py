@@ -377,8 +377,9 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
     Images and words are in the order of first appearance, the triplets of an image in the order of the parts. Notes are
     merged. If some parts have scores, the triplets of parts without scores rank below all others.
 
-    Raises InputError if two parts have different sizes or coordinates for the same image, or if only some of the parts
-    with triplets have predictions per person.
+    Raises:
+        InputError: if two parts have different sizes or coordinates for the same image, or if only some of the parts
+            with triplets have predictions per person.
     """
     images, verbs, objects = (
         {name: i for i, name in enumerate(dict.fromkeys(name for part in parts for name in getattr(part, field)))}
