@@ -84,7 +84,7 @@ def distinct(values: Indices) -> Indices:
 
 def number_distinct(keys: Indices, most: int) -> tuple[Indices, Indices]:
     """Return the sorted distinct values of n keys, 0 to ``most`` - 1, and the (n,) index of each key among them."""
-    if most > _TABLE_PER_KEY * len(keys):
+    if most > 16 * len(keys):  # sorting the keys is faster than a table of all possible keys
         order = stable_order(keys)
         new = first_of_each(keys[order])
         index = np.empty(len(keys), np.int64)
@@ -107,9 +107,6 @@ def positions(words: Iterable[T], known: Iterable[T]) -> Indices:
     """Return the (n,) index of each of n words in ``known``; -1 for a word that is not in ``known``."""
     position = {word: i for i, word in enumerate(known)}
     return np.array([position.get(word, -1) for word in words], np.int64)
-
-
-_TABLE_PER_KEY = 16
 
 
 def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, reverse_ties: bool = False) -> Indices:

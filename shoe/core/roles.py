@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,9 +71,6 @@ class RoleTruth:
         )
 
 
-_BY_PERSON = ("image", "person_boxes", "agent", "score", "role")
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class RolePredictions:
     """Predictions for n person boxes (several per person are possible), A actions and R (action, role) entries."""
@@ -110,8 +106,8 @@ class RolePredictions:
 
     def select(self, rows: Mask) -> RolePredictions:
         """Return only the person boxes marked in the (n,) mask ``rows``; ``images`` and ``boxes`` stay unchanged."""
-        columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in _BY_PERSON}
-        return replace(self, **columns)
+        by_person = ("image", "person_boxes", "agent", "score", "role")
+        return replace(self, **{name: getattr(self, name)[rows] for name in by_person})
 
     def apply_bad_boxes(self, rule: str) -> tuple[RolePredictions, int]:
         """Return the predictions after the rule "drop" or "count" for bad boxes, and the number of bad boxes.

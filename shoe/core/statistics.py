@@ -46,9 +46,7 @@ def kendall(a: Floats, b: Floats) -> float | None:
     """Return Kendall's tau-b of two columns; None for fewer than two values, or if one column is constant."""
     from scipy.stats import kendalltau
 
-    if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return None
-    return float(kendalltau(a, b).statistic)
+    return None if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0 else float(kendalltau(a, b).statistic)
 
 
 def _none_if_nan(value: float) -> float | None:

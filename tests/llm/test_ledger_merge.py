@@ -18,6 +18,7 @@ from tests.llm.ledgers import IDENTITY, fresh, line, parse, random_lines, read, 
 from tests.mentions import mentions
 
 QUESTIONS = 12
+VOID = event_line({"event": ASK_AGAIN, "states": ["unparsable"]})
 
 
 def merge(folder: Path) -> int:
@@ -53,8 +54,7 @@ def test_order_and_number_of_merges_do_not_matter(
 
 def test_what_was_void_stays_void_and_an_answer_in_two_ledgers_is_one(tmp_path: Path) -> None:
     unread, rated = line([1], [-4]), line([2], [3])
-    again = event_line({"event": ASK_AGAIN, "states": ["unparsable"]})
-    write(tmp_path, [line([3], [-4], 1), line([3], [-4], 2), again, unread])
+    write(tmp_path, [line([3], [-4], 1), line([3], [-4], 2), VOID, unread])
     write(tmp_path / "1-of-2", [unread, rated])
     own = fresh(tmp_path / "1-of-2")
     own.base = fresh(tmp_path)
@@ -66,22 +66,17 @@ def test_what_was_void_stays_void_and_an_answer_in_two_ledgers_is_one(tmp_path: 
     assert read(tmp_path, 4) == [1, -4, 3, -1]
 
 
-def test_a_ledger_with_events_is_no_part(tmp_path: Path) -> None:
-    write(tmp_path / "other", [event_line({"event": ASK_AGAIN, "states": []})])
-    with pytest.raises(InputError, match=mentions("other/ledger.jsonl: … --ask-again")):
-        merge(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("name", "make", "kind"),
     [
         ("ledger.jsonl", os.mkfifo, "seekable"),
         ("1-of-2/ledger.jsonl", os.mkfifo, "pipe"),
         ("1-of-2/ledger.jsonl", lambda path: path.symlink_to("nothing"), "symbolic link"),
+        ("other/ledger.jsonl", lambda path: write(path.parent, [VOID]), "--ask-again"),
     ],
 )
-def test_a_pipe_or_a_link_to_nothing_is_one_line(
-    name: str, make: Callable[[Path], None], kind: str, tmp_path: Path
+def test_a_pipe_a_link_to_nothing_or_a_ledger_with_events_is_one_line(
+    name: str, make: Callable[[Path], object], kind: str, tmp_path: Path
 ) -> None:
     write(tmp_path, [line([1], [1])])
     write(tmp_path / "2-of-2", [line([2], [1])])

@@ -20,6 +20,7 @@ import pytest
 
 from tests.cli import run as cli
 from tests.cli.run import run
+from tests.mentions import mentions
 from tests.predict.made import made_pictures
 from tests.predict.tiny_detectors import detr
 from tests.predict.vlm_server import VlmServer, made_up
@@ -203,34 +204,28 @@ def test_the_guides_line_for_xargs(folder: Path) -> None:
     assert made(folder, "predictions.jsonl") == made(folder, "whole.jsonl")
 
 
-@pytest.mark.parametrize("name", ["detections.jsonl", "answers.jsonl"])
-def test_a_damaged_part_is_one_line(folder: Path, detector: Path, name: str) -> None:
+def test_parts_that_are_damaged_or_made_in_another_way_are_one_line(folder: Path, detector: Path) -> None:
     with VlmServer(made_up) as server:
         words = asking(server.url, "--detector", detector, "--pair-rule", "all", "--set", "pairs.pairs=1")
-        succeed(folder, words, "--out", "p.jsonl", "--shard", "1/1")
-        part = folder / "p.parts" / "1-of-1" / name
-        whole = part.read_bytes()
-        lines = whole.splitlines(keepends=True)
-        part.write_bytes(b"".join([*lines[:2], lines[2][:20] + b"\n", *lines[3:]]))
-        done = run(*words, "--out", "p.jsonl", folder=folder)
-        assert done.returncode == 2
-        assert f"p.parts/1-of-1/{name}: line 3" in done.stderr.splitlines()[-1]
-        assert part.exists()
-        part.write_bytes(whole)
-        asked = server.requests
-        succeed(folder, words, "--out", "p.jsonl")
-        assert server.requests == asked
-
-
-def test_what_parts_made_in_another_way_is_not_taken_over(folder: Path, detector: Path) -> None:
-    with VlmServer(made_up) as server:
-        words = [*asking(server.url, "--detector", detector, "--pair-rule", "all"), "--out", "p.jsonl", "--dry-run"]
+        words += ["--out", "p.jsonl"]
         succeed(folder, words, "--shard", "1/1")
-        other = run(*words, "--set", "detector.threshold=0.9", folder=folder)
-        assert other.returncode == 2
-        assert "detections.jsonl: line 1: " in (last := other.stderr.splitlines()[-1])
-        assert "threshold" in last
-        assert (folder / "p.parts" / "1-of-1" / "detections.jsonl").exists()
+        asked = server.requests
+        for name, *more, found in (
+            ("detections.jsonl", "--set", "detector.threshold=0.9", ": line 1: … threshold"),
+            *(("detections.jsonl", ": line 3"), ("answers.jsonl", ": line 3")),
+        ):
+            part = folder / "p.parts" / "1-of-1" / name
+            whole = part.read_bytes()
+            lines = whole.splitlines(keepends=True)
+            if not more:
+                part.write_bytes(b"".join([*lines[:2], lines[2][:20] + b"\n", *lines[3:]]))
+            done = run(*words, *more, folder=folder)
+            assert done.returncode == 2
+            assert re.search(mentions(f"p.parts/1-of-1/{name}{found}"), done.stderr.splitlines()[-1])
+            assert part.exists()
+            part.write_bytes(whole)
+        succeed(folder, words)
+        assert server.requests == asked
 
 
 @pytest.mark.parametrize("shard", ["0/4", "5/4", "1", "a/b"])

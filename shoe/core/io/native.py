@@ -118,9 +118,7 @@ def _mapped(content: mmap.mmap | bytearray, stream: IO[bytes], member: zipfile.Z
     size = int(np.prod(shape, dtype=np.int64))
     if not 0 <= size * dtype.itemsize <= member.file_size:
         raise ValueError("an array longer than the file")
-    if size == 0:
-        return np.zeros(shape, dtype)
-    return np.frombuffer(content, dtype, size, stream.tell()).reshape(shape)
+    return np.frombuffer(content, dtype, size, stream.tell()).reshape(shape) if size else np.zeros(shape, dtype)
 
 
 def _sum(array: NDArray[Any]) -> int:

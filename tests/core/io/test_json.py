@@ -2,7 +2,7 @@
 
 import pytest
 
-from shoe.core.io.json import encode, parse_json
+from shoe.core.io.json import encode, parse_json, repeated_key
 from tests.errors import input_error
 
 
@@ -21,6 +21,18 @@ def test_broken_json_is_shown_where_it_breaks(data: bytes, said: list[str]) -> N
         parse_json("a.json", data)
     with input_error("end of the line", source="a.jsonl", record="line 7, column 5"):
         parse_json("a.jsonl", b"[1, ", line=7)
+
+
+@pytest.mark.parametrize("space", ["", " ", "\n ", "\t"])
+def test_a_repeated_key_is_found_whatever_is_around_it(space: str) -> None:
+    for inner, key in (
+        ('"a"@:1,"a"@:2', "a"),
+        (r'"b"@:"\u0022:","c"@:{"a"@:"\": x","a"@:1}', "a"),
+        ('"a"@:{"a"@:1}', None),
+    ):
+        data = f"{{{inner}}}".replace("@", space).encode()
+        for text in (data, b"[" + data + b"]"):
+            assert repeated_key(text, parse_json("a.json", text)) == key
 
 
 def test_json_is_parsed_and_written() -> None:
