@@ -57,11 +57,11 @@ def test_the_bound_of_a_request_is_above_what_is_likely() -> None:
     assert (bound.input > 2000, bound.output) == (True, 20)
 
 
-@given(
-    st.floats(0, 10),
-    st.integers(0, 30),
-    st.lists(st.tuples(st.floats(0, 2), st.floats(0, 1), st.booleans()), max_size=60),
-)
+faults = st.sampled_from([None, "500", "timeout"])
+flights = st.lists(st.tuples(st.floats(0, 2), st.floats(0, 1), st.booleans()), max_size=60)
+
+
+@given(st.floats(0, 10), st.integers(0, 30), flights)
 def test_no_budget_is_overshot(max_cost: float, max_requests: int, requests: list[tuple[float, float, bool]]) -> None:
     budget, flying = Budget(max_cost, max_requests), []
     for most, share, lands in requests:
@@ -90,10 +90,7 @@ def test_a_budget_ends_the_run_only_where_nothing_that_is_in_flight_can_make_roo
 @given(
     max_cost=st.floats(0.001, 0.1),
     width=st.integers(1, 16),
-    answers=st.lists(
-        st.tuples(st.integers(0, 15), st.floats(0, 1), st.floats(0, 1), st.sampled_from([None, "500", "timeout"])),
-        max_size=80,
-    ),
+    answers=st.lists(st.tuples(st.integers(0, 15), *[st.floats(0, 1)] * 2, faults), max_size=80),
     factors=st.lists(st.floats(1, 20), min_size=1, max_size=5),
 )
 def test_no_endpoint_makes_a_run_pass_its_budget_by_more_than_what_is_in_flight_exceeds_its_bounds(

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -114,22 +115,21 @@ def test_a_folder_that_cannot_be_read_is_not_passed_over(tmp_path: Path) -> None
     assert (tmp_path / "1-of-2" / "ledger.jsonl").exists()
 
 
+def merge_and_die_in(step: str, folder: Path) -> None:
+    setattr(os if step == "fchmod" else ledger_writer, step, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    merge(folder)
+
+
 def test_a_merge_that_is_killed_while_it_writes_leaves_nothing_after_the_next(tmp_path: Path) -> None:
     lines = [line([key], [1]) for key in range(9)]
     write(tmp_path, lines[:3])
     write(tmp_path / "1-of-2", lines[3:])
-    program = (
-        "import os, signal; from pathlib import Path; from shoe.llm import ledger_writer;"
-        "from tests.llm.ledgers import IDENTITY, parse;"
-        "ledger_writer.sync_folder = lambda _: os.kill(os.getpid(), signal.SIGKILL) if {after} else None;"
-        "real = os.fchmod;"
-        "os.fchmod = lambda *given: real(*given) if {after} else os.kill(os.getpid(), signal.SIGKILL);"
-        "ledger_writer.merge(Path({path!r}), IDENTITY, parse, print)"
-    )
-    for after in (False, True):
-        text = program.format(after=after, path=str(tmp_path / "ledger.jsonl"))
-        assert subprocess.run([sys.executable, "-c", text]).returncode == -signal.SIGKILL
-        assert (tmp_path / "ledger.jsonl.merge").exists() is not after
+    for step in ("fchmod", "sync_folder"):  # before and after the merged file is in place
+        child = get_context("fork").Process(target=merge_and_die_in, args=(step, tmp_path))
+        child.start()
+        child.join()
+        assert child.exitcode == -signal.SIGKILL
+        assert (tmp_path / "ledger.jsonl.merge").exists() == (step == "fchmod")
     assert set(merged(tmp_path).splitlines(keepends=True)[1:]) == set(lines)
     assert [path.name for path in tmp_path.iterdir()] == ["ledger.jsonl"]
 

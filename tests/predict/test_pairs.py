@@ -116,18 +116,10 @@ boxes = st.tuples(*[st.integers(0, 40)] * 2, *[st.integers(1, 30)] * 2).map(
 detections = st.lists(
     st.builds(Detection, boxes, st.sampled_from(["person", "dog", "cat"]), st.floats(0, 1)), max_size=9
 )
-rules = st.builds(
-    PairRule,
-    nms=st.floats(0, 1),
-    min_score=st.floats(0, 1),
-    at_least=st.integers(0, 3),
-    persons=st.integers(0, 4),
-    objects=st.integers(0, 4),
-    persons_by=st.sampled_from(["score", "area"]),
-    person_objects=st.booleans(),
-    gap=st.none() | st.floats(0, 2),
-    pairs=st.integers(0, 9),
-)
+shares = {name: st.floats(0, 1) for name in ("nms", "min_score")}
+counts = {name: st.integers(0, most) for name, most in (("at_least", 3), ("persons", 4), ("objects", 4), ("pairs", 9))}
+kinds = {"persons_by": st.sampled_from(["score", "area"]), "person_objects": st.booleans()}
+rules = st.builds(PairRule, gap=st.none() | st.floats(0, 2), **shares, **counts, **kinds)
 
 
 @pytest.mark.slow

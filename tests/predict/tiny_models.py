@@ -116,11 +116,6 @@ def made(name: str, folder: Path, size: Size = _SMALL) -> Path:
     return MODELS[name](folder, size)
 
 
-def size_of(folder: Path) -> int:
-    """Bytes of a model's files."""
-    return sum(path.stat().st_size for path in folder.iterdir())
-
-
 def _saved(folder: Path, kind: Any, config: Any, processor: Any, **shipped: Any) -> Path:
     """Weights are large enough that answers differ from question to question."""
     return saved(folder, kind, config, processor, {"embed": 0.3, "lm_head": 0.3}, 0.2, **shipped)
