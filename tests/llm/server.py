@@ -36,8 +36,6 @@ class Generator:
 
 
 class Endpoint:
-    """The routes and all that is counted."""
-
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.batches = Batches(plan)
@@ -141,7 +139,6 @@ class Endpoint:
 
 
 def error(status: int, message: str, code: str = "", headers: Mapping[str, str] | None = None) -> Says:
-    """An error as OpenAI writes it."""
     return says_json({"error": {"message": message, "type": "error", "code": code or None}}, status, headers)
 
 
@@ -154,7 +151,6 @@ class Server(Http):
         self.endpoint.add_to(self)
 
     def stats(self) -> dict[str, Any]:
-        """All that was counted."""
         counted: dict[str, Any] = self.call(lambda: json.loads(json.dumps(self.endpoint.counted())))
         return counted
 

@@ -26,7 +26,6 @@ class Batches:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def forget(self, answers: Any) -> None:
-        """Have no files and batches, and take answers from there."""
         self.counts: Counter[str] = Counter()
         self._answers = answers
         self._files: dict[str, tuple[str, bytes]] = {}

@@ -89,8 +89,6 @@ def _named(said: Says | None) -> Says | None:
 
 
 class GoogleServer(Server):
-    """A server with Google's address, files and batches."""
-
     def __init__(self, plan: Plan) -> None:
         self.google, endpoint = GoogleBatches(plan), Endpoint(plan)
         endpoint.batches = self.google

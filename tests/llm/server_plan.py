@@ -26,8 +26,6 @@ OF_ONE_PAIR = ("missing", "out of scale", "fraction", "two ratings")
 
 @dataclass(frozen=True)
 class Plan:
-    """How a server behaves."""
-
     seed: int = 0  # of all faults; ratings do not depend on it
     rates: Mapping[str, float] = field(default_factory=dict)  # share of each fault among tries, or first answers
     in_a_row: int = 3  # most faults of transport that one request meets in a row

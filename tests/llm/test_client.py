@@ -23,8 +23,6 @@ PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO
 
 
 class Painter(Endpoint):
-    """Says what it was sent."""
-
     async def chat(self, heard: Heard) -> Says | None:
         self.counts["requests"] += 1
         body = heard.json()

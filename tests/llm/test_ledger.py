@@ -282,7 +282,6 @@ HOLD = """
 
 @contextmanager
 def child(code: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], IO[str], IO[str]]]:
-    """A process with its standard input and output."""
     command, folder = [sys.executable, "-c", BEGIN + code, *arguments], Path(__file__).parents[2]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder) as process:
         assert process.stdin is not None

@@ -24,7 +24,6 @@ def upright() -> Image.Image:
 
 
 def red_box(picture: Image.Image) -> tuple[int, ...]:
-    """The edges of what is red."""
     values = np.asarray(picture).astype(int)
     y, x = np.nonzero(values[..., 0] - values[..., 1] > 100)
     return int(x.min()), int(y.min()), int(x.max()) + 1, int(y.max()) + 1

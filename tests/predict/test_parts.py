@@ -65,7 +65,6 @@ def made(folder: Path, out: str) -> dict[str, bytes]:
 
 
 def succeed(folder: Path, words: Sequence[object], *more: object) -> CompletedProcess[str]:
-    """Run a command that succeeds."""
     found = run(*words, *more, folder=folder)
     assert found.returncode == 0, found.stderr
     return found

@@ -139,7 +139,6 @@ def saved(
 
 
 def letters() -> Any:
-    """A tokenizer of single letters."""
     alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
     made = tokenizers.Tokenizer(
         tokenizers.models.BPE(vocab={letter: i for i, letter in enumerate(alphabet)}, merges=[])

@@ -87,7 +87,6 @@ def without_pictures(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def declining(body: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer that is a refusal."""
     answered = made_up(body)
     answered["choices"][0]["message"] = {"role": "assistant", "content": None, "refusal": "I will not."}
     return answered
@@ -127,7 +126,6 @@ class Served:
         )
 
     def __call__(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer a request."""
         torch, tokenizer = self._torch, self._processor.tokenizer
         messages = [_with_pictures(message) for message in body["messages"]]
         settings = {"tokenize": True, "add_generation_prompt": True, "return_dict": True, "return_tensors": "pt"}

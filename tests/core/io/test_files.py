@@ -19,9 +19,7 @@ from tests.errors import error_with, input_error
 
 
 def test_a_file_appears_whole_with_the_permissions_of_any_new_file(tmp_path: Path) -> None:
-    with tempfile.TemporaryDirectory(
-        dir="/dev/shm"
-    ) as other:  # under /dev is a folder like any other
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as other:  # under /dev is a folder like any other
         for folder in (tmp_path, Path(other)):
             (folder / "old").write_bytes(b"old")
             for name, before in (("a", []), ("old", [b"old"])):
