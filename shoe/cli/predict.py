@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from shoe.predict.detector import DetectorConfig
     from shoe.predict.images import Picture
     from shoe.predict.pairs import Pairs
-    from shoe.predict.parts import Files
     from shoe.predict.scored import Questions as RunSize, WrittenCounts
-    from shoe.predict.settings import PredictionSettings
+    from shoe.predict.settings import Files, PredictionSettings
 
 _PRICE = '--set vlm.price=\'{"input": 2.5, "output": 10}\''
 
@@ -182,10 +181,9 @@ def predict(
     from shoe.llm.cache import open_cache
     from shoe.llm.recorder import Progress
     from shoe.predict.answers import Answers
-    from shoe.predict.confidence import NONE
     from shoe.predict.images import all_pictures
-    from shoe.predict.parts import Files, of_part
-    from shoe.predict.settings import parse_settings
+    from shoe.predict.scored import NONE
+    from shoe.predict.settings import Files, of_part, parse_settings
 
     model_requests.treat_sigterm_as_interrupt()
     refuse_overwrite((*images, labels, pairs, prompt, ground_truth, detections, answers), out, json)

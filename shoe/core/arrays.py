@@ -6,15 +6,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-"""Coordinates, scores, overlaps, similarities."""
-Ints = NDArray[np.int32]
-"""Indices of images, words and classes in tables."""
-Indices = NDArray[np.int64]
-"""Row indices of a table, and counts of rows."""
+Floats = NDArray[np.float64]  # coordinates, scores, overlaps, similarities
+Ints = NDArray[np.int32]  # indices of images, words and classes in tables
+Indices = NDArray[np.int64]  # row indices of a table, and counts of rows
 AnyInts = NDArray[np.integer]
-Mask = NDArray[np.bool_]
-"""Whether a row is selected."""
+Mask = NDArray[np.bool_]  # whether a row is selected
 T = TypeVar("T")
 
 
@@ -84,10 +80,7 @@ def descending_order(numbers: Floats) -> Indices:
     bits = (0.0 - numbers).view(np.int64)
     # The bits of negative floats, read as integers, are in reverse order and have the sign bit set.
     bits ^= (bits >> 63) | np.iinfo(np.int64).min
-    order = np.argsort(bits.astype(np.uint16), kind="stable")
-    for shift in (16, 32, 48):
-        order = order[np.argsort((bits >> shift).astype(np.uint16)[order], kind="stable")]
-    return order
+    return stable_order(bits.view(np.uint64))
 
 
 def distinct(values: Indices) -> Indices:
@@ -97,21 +90,14 @@ def distinct(values: Indices) -> Indices:
 
 
 def number_distinct(keys: Indices, most: int) -> tuple[Indices, Indices]:
-    """Return the distinct values of n keys in ascending order, and the (n,) index of each key among them.
-
-    Args:
-        keys: (n,) integers from 0 to ``most`` - 1.
-        most: number of possible keys; if it is at most 16 n, a table of all keys is used, which is faster than sorting.
-    """
-    if most > _TABLE_PER_KEY * len(keys):
+    """Return the sorted distinct values of n keys, 0 to ``most`` - 1, and the (n,) index of each key among them."""
+    if most > 16 * len(keys):  # sorting the keys is faster than a table of all possible keys
         order = stable_order(keys)
         new = first_of_each(keys[order])
         index = np.empty(len(keys), np.int64)
         index[order] = np.cumsum(new) - 1
         return keys[order[new]], index
-    used = np.zeros(most, bool)
-    used[keys] = True
-    found = np.flatnonzero(used)
+    found = np.flatnonzero(mask_of(keys, most))
     number = np.empty(most, np.int32)
     number[found] = np.arange(len(found))
     return found, number.take(keys).astype(np.int64)
@@ -130,16 +116,11 @@ def positions(words: Iterable[T], known: Iterable[T]) -> Indices:
     return np.array([position.get(word, -1) for word in words], np.int64)
 
 
-_TABLE_PER_KEY = 16
-
-
 def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, reverse_ties: bool = False) -> Indices:
     """Return ascending row indices: of each group, the ``most`` rows with the highest scores.
 
-    Args:
-        group: (n,) index of each row's group.
-        score: (n,) finite numbers.
-        reverse_ties: whether later rows are preferred among rows with equal scores, instead of earlier rows.
+    ``group`` is the (n,) index of each row's group, ``score`` (n,) finite numbers. Of rows with equal scores, earlier
+    rows are preferred; later rows if ``reverse_ties``.
     """
     sizes = np.bincount(group, minlength=1)
     if sizes.max(initial=0) <= most:
@@ -187,9 +168,8 @@ def as_bits(*numbers: Floats | NDArray[np.integer]) -> list[Bits]:
 def group_equal_rows(columns: Sequence[Bits]) -> tuple[Indices, Mask]:
     """Return an order of n table rows in which equal rows are adjacent; ``columns`` are the (n,) table columns.
 
-    Returns:
-        (n,) row indices in this order (equal rows ascending), and (n,) mask, in this order, of the first row and of
-        the rows that differ from the row before.
+    The result is (n,) row indices in this order (equal rows ascending), and the (n,) mask, in this order, of the rows
+    that differ from the row before.
     """
     hashes = _hashes(columns)
     order = np.argsort(hashes, kind="stable")
@@ -257,9 +237,7 @@ _FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 def random_numbers(stream: int, shape: tuple[int, ...]) -> Numbers:
     """Return an array of the first 64-bit numbers of the random sequence with the ID ``stream``."""
-    size = int(np.prod(shape))
-    start = np.uint64((_SEED + (stream << 32)) % 2**64)
-    return hash_numbers(start + np.arange(size, dtype=np.uint64) * _ODD).reshape(shape)
+    return numbers_at(np.array([stream]), np.arange(np.prod(shape))).reshape(shape)
 
 
 def numbers_at(stream: NDArray[np.int64], index: NDArray[np.int64]) -> Numbers:

@@ -17,23 +17,17 @@ from shoe.core.arrays import Floats
 class Coordinates(IntEnum):
     """Type of box coordinates in a file: continuous edges, or pixel indices counted from 0 or from 1."""
 
-    CONTINUOUS = 0
-    """Edges, measured from the top-left corner of the image: width = x2 - x1. Detectors predict these."""
-    PIXELS_0 = 1
-    """Indices of the first and the last pixel, counted from 0: width = x2 - x1 + 1."""
-    PIXELS_1 = 2
-    """Indices of the first and the last pixel, counted from 1 (Matlab): width = x2 - x1 + 1."""
+    CONTINUOUS = 0  # edges, measured from the top-left corner of the image: width = x2 - x1; detectors predict these
+    PIXELS_0 = 1  # indices of the first and the last pixel, counted from 0: width = x2 - x1 + 1
+    PIXELS_1 = 2  # indices of the first and the last pixel, counted from 1 (Matlab): width = x2 - x1 + 1
 
 
 class CommonCoordinates(StrEnum):
     """Coordinates in which a protocol compares boxes; boxes in other coordinates are converted first."""
 
-    RAW = "raw"
-    """Numbers as in the ground truth and prediction files, unconverted (QPIC, CDN, GEN-VLKT, THID)."""
-    INDICES = "indices"
-    """1-based pixel indices: 1 is added to 0-based coordinates (official Matlab script, PPDM)."""
-    EDGES = "edges"
-    """Continuous edges: pixel indices become the edges of their pixels (pocket: SCG, UPT, PViC)."""
+    RAW = "raw"  # numbers as in the ground truth and prediction files, unconverted (QPIC, CDN, GEN-VLKT, THID)
+    INDICES = "indices"  # 1-based pixel indices: 1 is added to 0-based coordinates (official Matlab script, PPDM)
+    EDGES = "edges"  # continuous edges: pixel indices become the edges of their pixels (pocket: SCG, UPT, PViC)
 
 
 # Rows: Coordinates. Columns: added to x1, y1, x2, y2.
@@ -64,12 +58,10 @@ _TINY = np.finfo(np.float64).tiny
 class Overlap(StrEnum):
     """Rule for computing the areas of boxes and of intersections: a width is x2 - x1 or x2 - x1 + 1."""
 
-    CONTINUOUS = "cont"
-    """Boxes are edges: width = x2 - x1 (pocket, THID)."""
-    PIXELS = "+1"
-    """Boxes are inclusive pixel indices: width = x2 - x1 + 1 (official Matlab script)."""
+    CONTINUOUS = "cont"  # boxes are edges: width = x2 - x1 (pocket, THID)
+    PIXELS = "+1"  # boxes are inclusive pixel indices: width = x2 - x1 + 1 (official Matlab script)
+    # As PIXELS, but 0 unless boxes share more than one pixel in width and height (PPDM, QPIC, CDN, GEN-VLKT).
     PIXELS_CROSSING = "+1-crossing"
-    """As PIXELS, but 0 unless boxes share more than one pixel in width and height (PPDM, QPIC, CDN, GEN-VLKT)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,10 +79,7 @@ class ServiceError(ShoeError):
 
 
 def check_kind(name: str, value: object, kind: type, source: str) -> None:
-    """Raise OptionError unless ``value`` is an instance of ``kind``.
-
-    The message contains ``name``, the name of the argument, and ``source``, a call that returns such an object.
-    """
+    """Raise OptionError unless the argument is a ``kind``; ``source`` is a call that returns such an object."""
     if not isinstance(value, kind):
         raise OptionError(f"{name}: found {type(value).__name__}, expected {kind.__name__}, as returned by {source}")
 
@@ -122,10 +119,7 @@ def visible(text: str) -> str:
 
 
 def closest_names(name: str, known: Iterable[str], most: int = 1, likeness: float = 0.6) -> list[str]:
-    """Return at most ``most`` of the ``known`` names that are similar to ``name``, the most similar first.
-
-    ``likeness`` is the minimum similarity, 0 to 1, as measured by ``difflib``.
-    """
+    """Return at most ``most`` of the ``known`` names, by similarity to ``name`` of at least ``likeness`` (0 to 1)."""
     from difflib import get_close_matches
 
     return get_close_matches(name, list(known), n=most, cutoff=likeness)

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoe.core.arrays import Floats, Indices, Ints, Mask, first_true
+from shoe.core.arrays import Floats, Indices, Ints, Mask, first_true, mask_of
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, OptionError, pluralize, quote, unknown_name
 from shoe.core.roles import RolePredictions, RoleTruth
@@ -82,10 +82,7 @@ def check_integers(
 
 
 def check_numbers(source: str | Path, field: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return numbers, NaN included, as a float64 array; InputError unless they have the given shape.
-
-    If the shape has 0 rows, an empty array of any shape is valid.
-    """
+    """Return numbers, NaN included, as a float64 array; InputError unless they have the shape, or are no rows."""
     try:
         array = np.asarray(plain_array(values, source, field))
     except ValueError:
@@ -115,8 +112,7 @@ def check_scores(source: str | Path, scores: Floats, name: Callable[[int], str])
         raise InputError(source, record=name(row), field="score", found=str(scores[row]), expected="a finite number")
 
 
-BAD_BOXES = ("refuse", "drop", "count")
-"""Rules for bad predictions, which have an invalid box or score: raise an error, leave them out, or keep them."""
+BAD_BOXES = ("refuse", "drop", "count")  # raise an error, leave bad predictions out, or keep them
 FAR = -float(1 << 20)  # no image reaches it; single precision stores the 2**23 integers below it exactly
 
 
@@ -162,16 +158,10 @@ def check_boxes(source: str | Path, field: str, boxes: Floats, pixels: Mask, nam
     callback ``name`` returns the name of a row for the message.
     """
     if (row := first_true(~valid_boxes(boxes, pixels))) is not None:
-        numbers = ", ".join(f"{x:g}" for x in boxes[row])
+        found, expected = ", ".join(f"{x:g}" for x in boxes[row]), "finite x1, y1, x2, y2 with x1 < x2 and y1 < y2"
         hint = "if the numbers have another meaning, such as x, y, width and height, convert them first"
-        raise InputError(
-            source,
-            record=name(row),
-            field=field,
-            found=f"[{numbers}]",
-            expected="finite x1, y1, x2, y2 with x1 < x2 and y1 < y2",
-            hint=hint if np.isfinite(boxes[row]).all() else None,
-        )
+        more = {"hint": hint} if np.isfinite(boxes[row]).all() else {}
+        raise InputError(source, record=name(row), field=field, found=f"[{found}]", expected=expected, **more)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -325,9 +315,8 @@ class Interactions:
         invalid = ~np.isfinite(self.score)
         count, keep, human, target = apply_bad_boxes(rule, self.human_boxes, self.object_boxes, invalid, pixels)
         # Semantic scores need scores in 0..1. Among negative scores such as logits, 0 would not be the last.
-        lowest = self.score[~invalid].min(initial=0.0)
-        score = np.where(invalid, 0.0 if lowest >= 0 else np.finfo(np.float32).min, self.score)
-        order = np.argsort(image, kind="stable")
+        last = np.finfo(np.float32).min if (self.score[~invalid] < 0).any() else 0.0
+        score, order = np.where(invalid, last, self.score), np.argsort(image, kind="stable")
         table = replace(self, human_boxes=human, object_boxes=target, score=score, bad={rule: count})
         return table._reordered(order).select(keep[order])
 
@@ -349,9 +338,7 @@ class Interactions:
         Raises OptionError as :meth:`select` does, and for an image that occurs twice.
         """
         chosen = _checked_indices("select_images", keep, len(self.images), step=1)
-        mask = np.zeros(len(self.images), bool)
-        mask[chosen] = True
-        table = self.select(np.repeat(mask, np.diff(self.offsets)))
+        table = self.select(np.repeat(mask_of(chosen, len(self.images)), np.diff(self.offsets)))
         return replace(
             table,
             images=tuple(self.images[i] for i in chosen),
@@ -485,47 +472,36 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The n triplets of a file with m images, as columns in file order, not validated yet.
-
-    Attributes:
-        image: (n,) index into ``images``.
-        human_boxes, object_boxes: (n, 4) box coordinates as in the file, in any box convention.
-        verbs, objects: vocabularies of words; if the file has class IDs, the names of the classes.
-        score: (n,) confidence, NaN if missing; None if the file has no scores.
-        sizes: (m, 2) width and height of the images in pixels; None if unknown.
-        coordinates: (m,) ``Coordinates`` of each image, or one value for all images.
-        loose: (n,) mask of triplets from text that a model wrote, whose boxes may have no area; None if there are none.
-        place: callback that returns the name of a triplet's record for messages, given its row index.
-        left_out: names of images that could not be used.
-        numbers: (m,) IDs by which prediction files refer to images; None if they use names.
-        conventions: names of the box conventions (values of ``--boxes``) that the file states; empty if it states none,
-            so that the convention of the format holds.
-        convention: (n,) index into ``conventions`` of each triplet.
-        fixed: indices into ``conventions`` that ``--boxes`` does not replace, such as that of location tokens.
-        annotated: ground truth per person for the same images, or None.
-        detected: predictions per person, or None.
-    """
+    """The n triplets of a file with m images, as columns in file order, not validated yet."""
 
     images: Sequence[str]
-    image: Indices
+    image: Indices  # (n,) index into ``images``
+    # human_boxes, object_boxes: (n, 4) box coordinates as in the file, in any box convention.
     human_boxes: Floats
     object_boxes: Floats
+    # verbs, objects: vocabularies of words; if the file has class IDs, the names of the classes.
     verbs: Sequence[str]
     objects: Sequence[str]
     verb: Indices
     object: Indices
-    score: Floats | None = None
-    sizes: Floats | None = None
+    score: Floats | None = None  # (n,) confidence, NaN if missing; None if the file has no scores
+    sizes: Floats | None = None  # (m, 2) width and height of the images in pixels; None if unknown
+    # (m,) ``Coordinates`` of each image, or one value for all images.
     coordinates: NDArray[np.uint8] | Coordinates = Coordinates.CONTINUOUS
+    # (n,) mask of triplets from text that a model wrote, whose boxes may have no area; None if there are none.
     loose: Mask | None = None
+    # Callback that returns the name of a triplet's record for messages, given its row index.
     place: Callable[[int], str] | None = None
-    left_out: tuple[str, ...] = ()
-    numbers: Indices | None = None
+    left_out: tuple[str, ...] = ()  # names of images that could not be used
+    numbers: Indices | None = None  # (m,) IDs by which prediction files refer to images; None if they use names
+    # Names of the box conventions (values of ``--boxes``) that the file states; empty if it states none, so that
+    # the convention of the format holds.
     conventions: Sequence[str] = ()
-    convention: Indices | None = None
+    convention: Indices | None = None  # (n,) index into ``conventions`` of each triplet
+    # Indices into ``conventions`` that ``--boxes`` does not replace, such as that of location tokens.
     fixed: Collection[int] = ()
-    annotated: RoleTruth | None = None
-    detected: RolePredictions | None = None
+    annotated: RoleTruth | None = None  # ground truth per person for the same images, or None
+    detected: RolePredictions | None = None  # predictions per person, or None
 
     @classmethod
     def from_table(cls, table: Interactions) -> Self:

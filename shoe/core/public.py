@@ -97,8 +97,7 @@ def _words(kind: Any) -> str:
 
 # Displays of results in notebooks and at the Python prompt
 
-Rows = Mapping[str, Mapping[str, float | None]]
-"""Values 0 to 1 of a table: {name of row: {name of column: value}}."""
+Rows = Mapping[str, Mapping[str, float | None]]  # values 0 to 1 of a table: {name of row: {name of column: value}}
 _NOTES_SHOWN = 3
 _LONGEST_NOTE = 240
 

@@ -8,23 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Indices, Ints, Mask, as_bits, first_equal
+from shoe.core.arrays import Floats, Indices, Ints, Mask, as_bits, first_equal, mask_of
 
-Single = NDArray[np.float32]
-"""Boxes and scores in single precision, in which the official evaluation compares them."""
-
-
-NO_BOX = (-9.0, -9.0, -9.0, -9.0)
-"""Placeholder for a missing object box in triplets; it overlaps no real box."""
+Single = NDArray[np.float32]  # boxes and scores in single precision, in which the official evaluation compares them
 
 
-ABSENT = (0.0, 0.0, 0.1, 0.1)
-"""Role box of a key that is missing in a cache of UPT, as its ``CacheTemplate.__missing__`` returns it."""
+NO_BOX = (-9.0, -9.0, -9.0, -9.0)  # placeholder for a missing object box in triplets; it overlaps no real box
+ABSENT = (0.0, 0.0, 0.1, 0.1)  # role box of a missing key, as ``CacheTemplate.__missing__`` of UPT returns it
 
 
 def no_boxes(boxes: Floats) -> Mask:
@@ -34,23 +28,16 @@ def no_boxes(boxes: Floats) -> Mask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleTruth:
-    """Annotations of p persons, with A actions and R (action, role) entries, on m images with b boxes in all.
+    """Annotations of p persons, with A actions and R (action, role) entries, on m images with b boxes in all."""
 
-    Attributes:
-        box_offsets: (m + 1,) the boxes of image i are ``boxes[box_offsets[i]:box_offsets[i + 1]]``.
-        boxes: (b, 4) x1, y1, x2, y2: indices of the first and last pixel, counted from 0.
-        object: (b,) category of each box, an index into the benchmark's objects.
-        person: (p,) row of each person in ``boxes``, ascending.
-        labels: (p, A) int8: 1 if the person does the action, 0 if not, -1 if the person was not annotated.
-        role: (p, R) row in ``boxes`` of the object of each (action, role) entry; -1 if the person does not do the
-            action, or no object box was annotated.
-    """
-
-    box_offsets: Indices
-    boxes: Single
-    object: Ints
-    person: Indices
+    box_offsets: Indices  # (m + 1,) the boxes of image i are ``boxes[box_offsets[i]:box_offsets[i + 1]]``
+    boxes: Single  # (b, 4) x1, y1, x2, y2: indices of the first and last pixel, counted from 0
+    object: Ints  # (b,) category of each box, an index into the benchmark's objects
+    person: Indices  # (p,) row of each person in ``boxes``, ascending
+    # (p, A) int8: 1 if the person does the action, 0 if not, -1 if the person was not annotated.
     labels: NDArray[np.int8]
+    # (p, R) row in ``boxes`` of the object of each (action, role) entry; -1 if the person does not do the action,
+    # or no object box was annotated.
     role: Ints
 
     @property
@@ -71,9 +58,7 @@ class RoleTruth:
     def select_images(self, keep: Indices) -> RoleTruth:
         """Return the annotations of the images with the ascending indices ``keep``."""
         counts = np.diff(self.box_offsets)
-        mask = np.zeros(len(counts), bool)
-        mask[keep] = True
-        boxes = np.repeat(mask, counts)
+        boxes = np.repeat(mask_of(keep, len(counts)), counts)
         new_row = np.append(np.cumsum(boxes) - 1, -1)  # -1, a missing box, stays -1
         persons = boxes[self.person]
         return RoleTruth(
@@ -86,29 +71,17 @@ class RoleTruth:
         )
 
 
-_BY_PERSON = ("image", "person_boxes", "agent", "score", "role")
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class RolePredictions:
-    """Predictions for n person boxes (several per person are possible), A actions and R (action, role) entries.
+    """Predictions for n person boxes (several per person are possible), A actions and R (action, role) entries."""
 
-    Attributes:
-        images: names of the images.
-        image: (n,) index into ``images``.
-        person_boxes: (n, 4) x1, y1, x2, y2.
-        agent: (n, A) confidence that the person does the action; NaN without a prediction.
-        score: (n, R) confidence of each (action, role) entry with its role box; NaN without a prediction.
-        role: (n, R) row in ``boxes`` of the role box of each entry.
-        boxes: (b, 4) x1, y1, x2, y2 of b role boxes; all zeros or all NaN if the object is predicted to have no box.
-    """
-
-    images: tuple[str, ...]
-    image: Ints
-    person_boxes: Single
-    agent: Single
-    score: Single
-    role: Ints
+    images: tuple[str, ...]  # names of the images
+    image: Ints  # (n,) index into ``images``
+    person_boxes: Single  # (n, 4) x1, y1, x2, y2
+    agent: Single  # (n, A) confidence that the person does the action; NaN without a prediction
+    score: Single  # (n, R) confidence of each (action, role) entry with its role box; NaN without a prediction
+    role: Ints  # (n, R) row in ``boxes`` of the role box of each entry
+    # (b, 4) x1, y1, x2, y2 of b role boxes; all zeros or all NaN if the object is predicted to have no box.
     boxes: Single
 
     def __len__(self) -> int:
@@ -133,8 +106,8 @@ class RolePredictions:
 
     def select(self, rows: Mask) -> RolePredictions:
         """Return only the person boxes marked in the (n,) mask ``rows``; ``images`` and ``boxes`` stay unchanged."""
-        columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in _BY_PERSON}
-        return replace(self, **columns)
+        by_person = ("image", "person_boxes", "agent", "score", "role")
+        return replace(self, **{name: getattr(self, name)[rows] for name in by_person})
 
     def apply_bad_boxes(self, rule: str) -> tuple[RolePredictions, int]:
         """Return the predictions after the rule "drop" or "count" for bad boxes, and the number of bad boxes.
@@ -171,14 +144,8 @@ class RolePredictions:
     ) -> RolePredictions:
         """Return predictions with one person box per human-object pair, and its highest score per action and entry.
 
-        Args:
-            record: (n,) ID of each triplet's human-object pair; triplets of one pair have the same ID.
-            image: (n,) index into ``images``.
-            human_boxes, object_boxes: (n, 4) x1, y1, x2, y2.
-            action: (n,) index of the action, 0 to A - 1.
-            entry: (n,) index of the (action, role) entry, 0 to R - 1; -1 for an action without object.
-            score: (n,) confidence.
-            size: (A, R), the number of actions and of (action, role) entries.
+        The (n,) triplets with equal ``record`` are one pair. ``action`` is 0 to A - 1; ``entry``, the (action, role)
+        entry, 0 to R - 1, or -1 for an action without object. ``size`` is (A, R).
         """
         _, first, pair = np.unique(record, return_index=True, return_inverse=True)
         by_file = np.argsort(first)

@@ -46,9 +46,7 @@ def kendall(a: Floats, b: Floats) -> float | None:
     """Return Kendall's tau-b of two columns; None for fewer than two values, or if one column is constant."""
     from scipy.stats import kendalltau
 
-    if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return None
-    return float(kendalltau(a, b).statistic)
+    return None if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0 else float(kendalltau(a, b).statistic)
 
 
 def _none_if_nan(value: float) -> float | None:
@@ -56,10 +54,7 @@ def _none_if_nan(value: float) -> float | None:
 
 
 def pearson_of_rows(a: Floats, b: Floats) -> Floats:
-    """Return the (B,) Pearson correlations of row i of ``a`` and row i of ``b``; NaN if either row is constant.
-
-    ``a`` and ``b`` are (B, n), or (1, n) for the same row each time.
-    """
+    """Return the (B,) Pearson correlations of rows i of ``a`` and ``b``, (B, n) or (1, n); NaN for a constant row."""
     x, y = (values - values[:, :1] for values in (a, b))  # exactly 0 if the row is constant
     x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
     return correlation((x * y).sum(axis=1), (x * x).sum(axis=1), (y * y).sum(axis=1))
@@ -70,13 +65,9 @@ def spearman_of_rows(
 ) -> Floats:
     """Return the (B,) Spearman correlations of row i of ``a`` and row i of ``b``; NaN if either row is constant.
 
-    Ties have their mean rank. If items were sampled with unequal probability, weights of 1 / probability give estimates
-    for all items from which the sample was drawn.
-
-    Args:
-        a, b: (B, n) numbers, or (1, n) for the same row each time.
-        weight: (B, n) or (n,) weights of items, above 0.
-        valid: (B, n) mask of the items to include; None for all.
+    Both are (B, n) numbers, or (1, n) for the same row each time. Ties have their mean rank. ``weight`` are (B, n) or
+    (n,) weights above 0: if items were sampled with unequal probability, weights of 1 / probability give estimates for
+    all items. ``valid`` is the (B, n) mask of the items to include; None for all.
     """
     weight = np.broadcast_to(1.0 if weight is None else weight, np.broadcast_shapes(a.shape, b.shape))
     weight = weight if valid is None else np.where(valid, weight, 0.0)
@@ -108,10 +99,7 @@ def middle_ranks(values: NDArray[Any], weight: Floats) -> Floats:
 
 
 def correlation(both: Floats, first: Floats, second: Floats) -> Floats:
-    """Return (B,) correlations from sums over columns x and y with mean 0; NaN if a column is constant.
-
-    ``both`` is the (B,) sum of x * y, ``first`` of x * x, ``second`` of y * y.
-    """
+    """Return (B,) correlations from sums of x * y, x * x and y * y, all with mean 0; NaN if a column is constant."""
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.clip(both / np.sqrt(first * second), -1, 1)
     return np.where((first > 0) & (second > 0), ratio, np.nan)
@@ -126,10 +114,7 @@ def differences(values: ArrayLike, same: float = ROUNDING) -> Floats:
 
 
 def kendall_of_differences(x: Floats, y: Floats) -> Floats:
-    """Return (...,) Kendall's tau-b (1945) of two columns, given the (..., P) :func:`differences` of each column.
-
-    NaN if one column is constant.
-    """
+    """Return (...,) Kendall's tau-b (1945) from (..., P) :func:`differences` of two columns; NaN if one is constant."""
     x, y = np.sign(x), np.sign(y)
     untied = np.abs(x).sum(axis=-1) * np.abs(y).sum(axis=-1)
     return np.where(untied > 0, (x * y).sum(axis=-1) / np.sqrt(np.maximum(untied, 1)), np.nan)
@@ -143,10 +128,8 @@ def alpha(ratings: NDArray[np.integer], level: MeasurementLevel, weight: Floats 
 
     Negative ratings are missing; items with a single rating do not count. Level "ordinal" is Krippendorff's ordinal
     metric (2018, 12.3.4), which depends on how many ratings lie between two values. The SHOE supplement calls its alpha
-    "ordinal", but its distance ((i - j) / (k - 1))^2 is that of level "interval": the constant k - 1 cancels.
-
-    Returns:
-        Alpha, at most 1; None if all ratings are equal, or if fewer than two items have two or more ratings.
+    "ordinal", but its distance ((i - j) / (k - 1))^2 is that of level "interval": the constant k - 1 cancels. The
+    result is at most 1; None if all ratings are equal, or if fewer than two items have two or more ratings.
     """
     shared = (ratings >= 0).sum(axis=1) > 1
     counts = counts_of_levels(ratings[shared], int(ratings.max(initial=0)) + 1)
@@ -172,21 +155,15 @@ def counts_of_levels(ratings: NDArray[np.integer], levels: int) -> Floats:
 
 
 class PairSums(NamedTuple):
-    """Sums for each pair of R raters, as (R, R) arrays, over the items that both raters rated.
+    """Sums for each pair of R raters, as (R, R) arrays, over the items that both raters rated."""
 
-    Attributes:
-        items: number of items.
-        number: sum of the weights of items.
-        total: weighted sum of the row rater's ratings.
-        squares: weighted sum of the squares of the row rater's ratings.
-        products: weighted sum of the products of both raters' ratings.
-    """
-
+    # items, number: number of items, and sum of their weights.
     items: Floats
     number: Floats
+    # total, squares: weighted sum of the row rater's ratings, and of their squares.
     total: Floats
     squares: Floats
-    products: Floats
+    products: Floats  # weighted sum of the products of both raters' ratings
 
     @classmethod
     def from_ratings(cls, ratings: NDArray[np.integer], weight: Floats | None = None) -> PairSums:
@@ -332,11 +309,8 @@ def nearest_measures(closeness: Floats, weight: Floats | None = None, resamples:
 
     The test is Hansen's model confidence set in one step. A measure is worse if its studentized distance from the best
     measure exceeds the 95 % quantile, over bootstrap samples of items, of the largest studentized deviation of all
-    distances. The result is (K,) weighted mean closeness, and the (K,) mask of measures not significantly worse.
-
-    Args:
-        closeness: (N, K) 1 - |measure - human rating| of each item.
-        weight: (N,) weights of items, with mean 1; None for equal weights.
+    distances. ``closeness`` is (N, K) 1 - |measure - human rating| of each item; ``weight`` are (N,) weights of items,
+    with mean 1. The result is (K,) weighted mean closeness, and the (K,) mask of measures not significantly worse.
     """
     n = len(closeness)
     means = np.average(closeness, axis=0, weights=weight)

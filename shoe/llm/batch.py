@@ -18,18 +18,16 @@ import msgspec
 from shoe.core.errors import InputError, ShoeError
 from shoe.llm import errors
 from shoe.llm.batch_state import OpenBatch, Supply, attempts_in, batches_in, result_of
+from shoe.llm.client import backoff, client, connection_error, sdk
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.limits import Limits
 from shoe.llm.request import Chat, Recorder, Request
-from shoe.llm.sdk import backoff, client, connection_error, sdk
 
 _MARK = "shoe"
 _MOST_LISTED = 1000
-LISTS_LAG = 60.0
-"""Seconds within which a new batch appears in the list of batches."""
+LISTS_LAG = 60.0  # seconds within which a new batch appears in the list of batches
 _LOOKS = 30
-_MAYBE_BEGUN = (408, 409)
-"""HTTP statuses below 500 after which a batch may still have been started."""
+_MAYBE_BEGUN = (408, 409)  # HTTP statuses below 500 after which a batch may still have been started
 _T = TypeVar("_T")
 _NO_BATCHES = """the endpoint has no OpenAI-compatible batches (if base_url is right, set kind = "openai")"""
 _ODD = "odd", "not a response of the Batch API (is base_url right?)"
@@ -38,11 +36,9 @@ _ODD = "odd", "not a response of the Batch API (is base_url right?)"
 class BatchState(NamedTuple):
     """State of a batch of requests; fields that are missing or invalid in the endpoint's response are empty or 0.
 
-    Attributes:
-        status: status in OpenAI's Batch API, such as "in_progress" or "completed".
-        files: IDs of the output file and of the error file; only the IDs of existing files.
-        done: number of requests that were answered or have failed, out of ``total``.
-        problems: (code, message) of each error that concerns the whole batch.
+    ``status`` is a word of OpenAI's Batch API, such as "in_progress". ``files`` are the IDs of the output and error
+    files that exist. Of ``total`` requests, ``done`` were answered or have failed. ``problems`` are (code, message) of
+    errors that concern the whole batch.
     """
 
     id: str
@@ -106,12 +102,8 @@ class BatchApi:
         """Start a batch, and return its ID.
 
         If the response to an attempt is lost, the batch may exist. So the next attempt first searches the endpoint's
-        list of batches for the digest, and returns the ID of the batch if it is found.
-
-        Args:
-            file: ID of the uploaded file of requests.
-            digest: hash of the requests, stored in the metadata of the batch.
-            ignored: IDs of earlier batches, which may have the same digest.
+        list of batches for ``digest``, the hash of the requests, which is in the metadata of the batch. ``file`` is the
+        ID of the uploaded requests; ``ignored`` are IDs of earlier batches, which may have the same digest.
         """
         lost = False
 
@@ -140,9 +132,9 @@ class BatchApi:
     def newest(self, ignored: Collection[str], wanted: Collection[str]) -> dict[str, str]:
         """Return {digest of the requests: ID} of batches started by shoe; {} if the endpoint cannot list batches.
 
-        Only the 1,000 newest batches at the endpoint are searched, without those whose ID is in ``ignored``. If several
-        have the same digest, the newest counts. As a new batch may not be listed at once, the list is fetched
-        repeatedly until it contains all ``wanted`` digests, 60 seconds have passed, or the run is ending.
+        Only the 1,000 newest batches are searched, except ``ignored`` IDs; of equal digests, the newest counts. As a
+        new batch may not be listed at once, the list is fetched repeatedly until it contains all ``wanted`` digests, 60
+        seconds have passed, or the run is ending.
         """
         return self._call(lambda: self._newest(ignored, wanted))
 
@@ -195,10 +187,7 @@ class BatchApi:
         return self._call(retrieve)
 
     def lines(self, file: str) -> Iterator[bytes]:
-        """Download the file with this ID, and yield its lines; yield nothing if the endpoint no longer has the file.
-
-        Only a line feed ends a line; the lines include the line feed.
-        """
+        """Download the file with this ID, and yield its lines, also the line feeds; nothing if the file is deleted."""
         path = self.folder / "downloaded"
 
         def download() -> None:
@@ -241,17 +230,15 @@ class BatchApi:
         except self._openai.APIConnectionError as error:
             raise connection_error(self._place, error, self._limits.timeout) from None
         except self._openai.APIStatusError as error:
-            response = error.response
-            failed = errors.http_error(
-                self._place, self._model, response.status_code, response.headers, response.read()
-            )
-            if response.status_code in (404, 405) and self._answered is None:
-                failed = ShoeError(f"{self._place}: HTTP {response.status_code}: {_NO_BATCHES}")
+            response, status = error.response, error.status_code
+            failed = errors.http_error(self._place, self._model, status, response.headers, response.read())
+            if status in (404, 405) and self._answered is None:
+                failed = ShoeError(f"{self._place}: HTTP {status}: {_NO_BATCHES}")
             self._denied += isinstance(failed, errors.HopelessError)
             if isinstance(failed, errors.HopelessError) and self._answered and self._denied < errors.DENIED_IN_A_ROW:
                 failed = errors.Transient(failed.kind, str(failed))
             if isinstance(failed, errors.NoResponseFormatError):  # of a file or a batch, which have no response format
-                failed = ShoeError(f"{self._place}: HTTP {response.status_code}: {failed}")
+                failed = ShoeError(f"{self._place}: HTTP {status}: {failed}")
             raise failed from None
         except (MemoryError, OSError, ShoeError, errors.Transient):
             raise
@@ -271,12 +258,11 @@ _QUEUE_FULL = ("token_limit_exceeded", "request_limit_exceeded")
 
 
 class BatchPass:
-    """Sends all requests of one run to one model by OpenAI's Batch API."""
+    """Sends requests to one model by ``batches`` concurrent batches with at most ``requests_per_batch`` requests."""
 
     def __init__(
         self, place: Endpoint, chat: Chat, limits: Limits, recorder: Recorder, *, requests_per_batch: int, batches: int
     ) -> None:
-        """Create a pass with at most ``requests_per_batch`` requests per batch and ``batches`` running batches."""
         self._place, self._chat, self._recorder = place, chat, recorder
         self._tries_allowed, self._most_requests, self._most_batches = limits.tries, requests_per_batch, batches
         self._structured = chat.response_format is not None
@@ -385,13 +371,10 @@ class BatchPass:
             name = self._chat.idempotency_key(request, self._structured)
             text = _LINE % (name.encode(), self._chat.body(request, self._structured))
             count, size = count + 1, size + len(text)
-            if size > MOST_BYTES:
-                self._supply.put_back(request)
-                return
-            may = self._recorder.may_ask(request)
+            may = self._recorder.may_ask(request) if size <= MOST_BYTES else None
             if may is None:
-                self._waits_for_room = True
-                self._supply.put_back(request)
+                self._waits_for_room |= size <= MOST_BYTES
+                self._supply.waiting.appendleft(request)
                 return
             self._budget_left = may
             if may:
@@ -419,7 +402,7 @@ class BatchPass:
                     self._recorder.failure(request, reason)
                 self._tries[name] += not (excused or reason == _NO_FORMAT)
                 if self._tries[name] < self._tries_allowed:
-                    self._supply.ask_again(request)
+                    self._supply.again.append(request)
         if batch is not None and batch.status == "cancelled":
             raise ShoeError(f"{self._place}: batch {batch.id} was cancelled; its answers so far are saved")
         if hopeless and len(missing) == len(started.requests):
@@ -431,8 +414,8 @@ class BatchPass:
     ) -> tuple[ShoeError | None, set[str]]:
         """Record the answers and failures of an ended batch that are for questions of this run.
 
-        Requests with an answer are removed from ``missing``, the reasons by custom ID; failures get a specific reason.
-        Return the first error after which a request cannot succeed, or None; and the custom IDs of recorded failures.
+        Answered requests are removed from ``missing``, the reasons by custom ID; failures get a specific reason. Return
+        the first error after which a request cannot succeed, or None; and the custom IDs of recorded failures.
         """
         hopeless, failed = None, set[str]()
         lines = (text for file in batch.files for text in self._api.lines(file))
@@ -446,7 +429,7 @@ class BatchPass:
                 if request and len(request.keys) == len(started.requests[name]):
                     self._recorder.answer(request, result)
                 elif request:
-                    self._supply.ask_again(request)
+                    self._supply.again.append(request)
                 continue
             if isinstance(result, errors.NoResponseFormatError):
                 missing[name] = _NO_FORMAT
@@ -470,10 +453,8 @@ class BatchPass:
         body = msgspec.json.encode({"error": {"message": message}})
         failed = errors.http_error(self._place, self._chat.model, 400, {}, body)
         if not isinstance(failed, errors.NoResponseFormatError) or not self._structured:
-            reason = self._place.shown(message)
-            raise ShoeError(
-                f"{self._place}: batch {batch.id} failed: {reason} (if it is too large, set requests_per_batch lower)"
-            )
+            reason, hint = self._place.shown(message), "if it is too large, set requests_per_batch lower"
+            raise ShoeError(f"{self._place}: batch {batch.id} failed: {reason} ({hint})")
         self._structured = False
         return True
 
@@ -497,8 +478,7 @@ class BatchPass:
 # Google's OpenAI-compatible endpoint has OpenAI's batches, but not OpenAI's files: these are sent to Google's own Files
 # API, on the same server.
 
-_GOOGLE_ID = re.compile(r"files/[\w-]+")
-"""Form of the ID of a file at Google."""
+_GOOGLE_ID = re.compile(r"files/[\w-]+")  # form of the ID of a file at Google
 
 
 def _google_upload(client: Any, server: str, name: str, path: Path) -> str:

@@ -18,8 +18,7 @@ from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import NoResponseFormatError, Transient, answer, is_shallow
 from shoe.llm.request import KEY_BYTES, Request
 
-Name = tuple[bytes, int]
-"""Key of a question, and number of the attempt (1 or 2)."""
+Name = tuple[bytes, int]  # key of a question, and number of the attempt (1 or 2)
 
 
 def attempts_in(request: Request) -> list[Name]:
@@ -31,48 +30,27 @@ _Number = Annotated[int, msgspec.Meta(ge=1, le=2)]
 _Keys = Annotated[str, msgspec.Meta(pattern=rf"^([0-9a-f]{{{2 * KEY_BYTES}}})+\Z")]
 
 
-class _Prepared(msgspec.Struct, tag_field="event", tag="prepared"):
-    digest: str
-    requests: list[tuple[str, _Number, _Keys]]
-
-
-class _Uploaded(msgspec.Struct, tag_field="event", tag="uploaded"):
-    digest: str
-    file: str
-
-
-class _Begun(msgspec.Struct, tag_field="event", tag="started"):
-    digest: str
-    batch: str
-
-
-class _Ended(msgspec.Struct, tag_field="event", tag="ended"):
-    digest: str
-
-
-Event = _Prepared | _Uploaded | _Begun | _Ended
-"""Event of a batch in a ledger; see the module's docstring."""
+EVENTS: dict[str, list[tuple[str, Any]]] = {
+    "prepared": [("digest", str), ("requests", list[tuple[str, _Number, _Keys]])],
+    "uploaded": [("digest", str), ("file", str)],
+    "started": [("digest", str), ("batch", str)],
+    "ended": [("digest", str)],
+}
+"""Fields of the events of batches in a ledger, by kind of event; see the module's docstring."""
 
 
 @dataclass(slots=True)
 class OpenBatch:
-    """A batch that has not ended, or whose start is uncertain because an earlier run was killed.
-
-    Attributes:
-        digest: hash of the batch's requests.
-        requests: (key, attempt) of each question, by custom ID of the request.
-        file: ID of the uploaded file; None before the upload.
-        batch: ID of the batch; None if it is not known.
-        found: {(key, attempt): single-question request} for those questions of the batch that the present run needs.
-        overlapped: whether another batch ran at the same time.
-    """
+    """A batch that has not ended, or whose start is uncertain because an earlier run was killed."""
 
     digest: str
-    requests: dict[str, list[Name]]
+    requests: dict[str, list[Name]]  # (key, attempt) of each question, by custom ID of the request
+    # file, batch: IDs of the uploaded file and of the batch; None if not known.
     file: str | None = None
     batch: str | None = None
+    # {(key, attempt): single-question request} for those questions of the batch that the present run needs.
     found: dict[Name, Request] = field(default_factory=dict)
-    overlapped: bool = False
+    overlapped: bool = False  # whether another batch ran at the same time
 
     def request(self, custom_id: str) -> Request | None:
         """Return the request with a custom ID, with only those questions that this run needs; None if it needs none."""
@@ -80,26 +58,22 @@ class OpenBatch:
 
 
 class Supply:
-    """Queue of the requests to be sent; questions that are already in a running batch are left out."""
+    """Queue of the requests to be sent; questions that are already in a running batch are left out.
+
+    Requests that were taken but not sent are put back into ``waiting``; those whose answer is missing go into
+    ``again``.
+    """
 
     def __init__(self, requests: Iterator[Request]) -> None:
         self._requests = requests
-        self._waiting: deque[Request] = deque()
-        self._again: deque[Request] = deque()
+        self.waiting: deque[Request] = deque()
+        self.again: deque[Request] = deque()
         self._batch_of: dict[Name, OpenBatch] = {}
 
     def take(self, *, again: bool) -> Request | None:
-        """Return the next request, or None after the last; if ``again``, also requests queued by :meth:`ask_again`."""
-        request = self._waiting.popleft() if self._waiting else self._next()
-        return self._again.popleft() if request is None and again and self._again else request
-
-    def put_back(self, request: Request) -> None:
-        """Put a request, which was taken but not sent, back at the front of the queue."""
-        self._waiting.appendleft(request)
-
-    def ask_again(self, request: Request) -> None:
-        """Queue a request whose answer is missing, to be sent after all other requests."""
-        self._again.append(request)
+        """Return the next request, or None after the last; if ``again``, also those of which an answer is missing."""
+        request = self.waiting.popleft() if self.waiting else self._next()
+        return self.again.popleft() if request is None and again and self.again else request
 
     def exclude(self, batch: OpenBatch) -> None:
         """Leave out the questions of ``batch`` from now on; requests for them are collected in ``batch.found``."""
@@ -114,7 +88,7 @@ class Supply:
     def read_ahead(self, enough: Callable[[], bool]) -> None:
         """Queue requests until ``enough()`` is True or none is left, without questions left out by :meth:`exclude`."""
         while not enough() and (request := self._next()):
-            self._waiting.append(request)
+            self.waiting.append(request)
 
     def _next(self) -> Request | None:
         for request in self._requests:
@@ -172,10 +146,9 @@ Result = dict[str, Any] | Transient | NoResponseFormatError | ShoeError
 
 
 def result_of(place: Endpoint, model: str, text: bytes) -> tuple[str, Result]:
-    """Parse a line of an output or error file of a batch; return (custom ID, result).
+    """Parse a line of an output or error file of a batch; return (custom ID, result), with ID "" if it is invalid.
 
-    The result is the answer as JSON, or the exception that describes the failure (returned, not raised). If the line is
-    invalid, the custom ID is "".
+    The result is the answer as JSON, or the exception that describes the failure (returned, not raised).
     """
     try:
         line = msgspec.json.decode(text, type=_Line, strict=False)

@@ -9,18 +9,13 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 
 LIKELY_TOKENS_PER_CHAR = 0.25
-LIKELY_ANSWER_TOKENS = 8
-"""Estimated tokens per question of an answer."""
-TOKENS_AROUND = 256
-"""Upper bound of the tokens of a chat template and of a JSON schema for answers."""
-ANSWER_TOKENS = 64
-"""Expected tokens of an answer without a token limit, in addition to ``ANSWER_TOKENS_PER_QUESTION`` per question."""
+LIKELY_ANSWER_TOKENS = 8  # estimated tokens per question of an answer
+TOKENS_AROUND = 256  # upper bound of the tokens of a chat template and of a JSON schema for answers
+ANSWER_TOKENS = 64  # expected tokens of an answer without a token limit, without those per question
 ANSWER_TOKENS_PER_QUESTION = 16
-BOUNDS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
-"""Sampling parameters that limit the tokens of an answer."""
+BOUNDS = ("max_completion_tokens", "max_tokens", "max_new_tokens")  # limits of answer tokens
 
-Reason = Literal["requests", "cost", "interrupted", "failed", "known"]
-"""Reason why no request is sent; "known": only stored answers are wanted."""
+Reason = Literal["requests", "cost", "interrupted", "failed", "known"]  # known: only stored answers are wanted
 _Money = Annotated[float, msgspec.Meta(ge=0)]
 
 
@@ -29,8 +24,7 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     input: _Money = 0.0
     output: _Money = 0.0
-    cached_input: _Money | None = None
-    """Price of input tokens that the endpoint reports as cached; defaults to ``input``."""
+    cached_input: _Money | None = None  # defaults to ``input``
 
     @property
     def is_free(self) -> bool:
@@ -75,8 +69,8 @@ def most_usage(sampling: Mapping[str, Any], size: int, questions: int) -> Usage:
     """Return an upper bound of the tokens of a request with ``size`` bytes of text and this number of questions.
 
     The input has at most one token per byte, and 256 for the chat template and a JSON schema. The output is bounded by
-    ``sampling``, the sampling parameters; if they set no limit, it is only estimated (64 tokens plus 16 per question),
-    and a reasoning model may use more.
+    the sampling parameters; without a limit, it is only estimated (64 tokens plus 16 per question), and a reasoning
+    model may use more.
     """
     bound = bound_of(sampling)
     answer = ANSWER_TOKENS + ANSWER_TOKENS_PER_QUESTION * questions if bound is None else bound
@@ -90,18 +84,12 @@ def likely_usage(characters: int, questions: int) -> Usage:
 
 @dataclass
 class Budget:
-    """Budget of a run, shared by threads.
+    """Budget of a run, shared by threads. ``max_cost`` and ``max_requests`` are limits of cost and attempts, or None.
 
     For each request in flight, the largest expected cost is reserved. So ``max_cost`` is exceeded only if a request
-    costs more than was reserved for it.
-
-    Attributes:
-        max_cost: largest cost, in the currency of the prices; None for no limit.
-        max_requests: largest number of attempts, retries included; None for no limit.
-        requests: number of attempts so far.
-        spent: cost so far, estimated for answers that report no tokens.
-        cached: number of answers used by the run that were copied from the user's cache, now or by an earlier run.
-        reason: reason why no further request is allowed; None while requests are allowed.
+    costs more than was reserved for it. ``requests`` attempts, retries included, have cost ``spent`` so far (estimated
+    for answers that report no tokens). ``cached`` answers used by the run were copied from the user's cache, now or by
+    an earlier run. ``reason`` is None while requests are allowed.
     """
 
     max_cost: float | None = None
@@ -117,8 +105,8 @@ class Budget:
     def reserve(self, cost: float) -> bool | None:
         """Reserve one request of at most this cost; return True if it may be sent, None if not yet, else False.
 
-        None: it may be sent later if requests in flight cost less than was reserved for them. False: the budget is used
-        up, which ends the run, or the run is already ending.
+        None: it may be sent later if requests in flight cost less than was reserved for them. False ends the run: the
+        budget is used up, or the run is already ending.
         """
         with self._lock:
             if self.reason is not None:

@@ -24,13 +24,12 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from shoe.core.errors import InputError, MissingExtraError, ShoeError
+from shoe.core.io.files import os_errors
 from shoe.llm.ledger import Ledger, answer_line, canonical, header, name_of
 
 _T = TypeVar("_T")
-_RAW = 1
-"""Mode of diskcache for values that are in the database as they are."""
-_LINES = 1000
-"""Lines of a ledger that are added in one transaction."""
+_RAW = 1  # mode of diskcache for values that are in the database as they are
+_LINES = 1000  # lines of a ledger that are added in one transaction
 _ALWAYS = {"eviction_policy": "none", "cull_limit": 0, "statistics": 0, "tag_index": 0}
 
 
@@ -43,10 +42,7 @@ def cache_folder(given: str | None) -> Path | None:
 
 
 def open_cache(given: str | None, say: Callable[[str], None], *, create: bool = True) -> "AnswerStore | None":
-    """Open the user's cache of answers; return None if it is off, unusable, or missing while ``create`` is False.
-
-    ``given`` is as for :func:`cache_folder`. ``say`` is a callback that gets a message if the cache cannot be used.
-    """
+    """Open the user's cache of answers; return None if it is off, missing, or unusable (with a message to ``say``)."""
     folder = cache_folder(given)
     if folder and (create or folder.is_dir()):
         try:
@@ -57,17 +53,10 @@ def open_cache(given: str | None, say: Callable[[str], None], *, create: bool = 
 
 
 class AnswerStore:
-    """Cache of the answers of all models, shared by threads and processes; not used any more after its first error.
-
-    Attributes:
-        folder: folder of the database ``cache``, which only the user can read.
-    """
+    """Cache of all models' answers, shared by threads and processes, in a folder that only the user can read."""
 
     def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
-        """Open or create the database in a folder; ``say`` is a callback for a message at the first error later on.
-
-        Raise InputError if the database cannot be opened, and MissingExtraError without diskcache.
-        """
+        """Open the database, or raise InputError or MissingExtraError; ``say`` is called at a first later error."""
         try:
             from diskcache import Cache, Disk
         except ImportError:
@@ -102,13 +91,12 @@ class AnswerStore:
 
     def guarded(self, use: Callable[[], _T]) -> _T | None:
         """Return the result of the callback ``use``; None if it or an earlier call fails (with a message)."""
-        if not self._is_broken:
-            try:
-                return use()
-            except Exception as error:  # whatever is wrong with the cache must not end a run
-                self._is_broken = True
-                self._say(f"{self.folder}: {error}; the run goes on without this cache of answers")
-        return None
+        try:
+            return None if self._is_broken else use()
+        except Exception as error:  # whatever is wrong with the cache must not end a run
+            self._is_broken = True
+            self._say(f"{self.folder}: {error}; the run goes on without this cache of answers")
+            return None
 
     def get(self, name: str) -> Any:
         """Return the parsed value of the entry with this name; None if it is missing."""
@@ -121,13 +109,10 @@ class AnswerStore:
         return {rater: (self.get(rater), count) for rater, count in counts.items() if ":" not in rater}  # no ledgers
 
     def export(self, folder: Path) -> Iterator[tuple[Path, int]]:
-        """Write one ledger per model, with all its answers, into a folder; yield (path, number of answer lines).
-
-        Raise InputError if a file exists or cannot be written.
-        """
+        """Write a new ledger per model with all its answers, or raise InputError; yield (path, number of lines)."""
         for rater, (identity, _) in self.summary().items():
             path, count = folder / name_of(identity), 0
-            try:
+            with os_errors(path, "a new file that can be written"):
                 folder.mkdir(parents=True, exist_ok=True)
                 with path.open("xb") as stream:
                     stream.write(header(identity))
@@ -135,8 +120,6 @@ class AnswerStore:
                         if name.startswith((f"{rater}/", f"{rater}+")) and isinstance(entry := self.get(name), dict):
                             stream.write(answer_line(entry))
                             count += 1
-            except OSError as error:
-                raise InputError(path, found=str(error.strerror), expected="a new file that can be written") from None
             yield path, count
 
 
@@ -152,11 +135,7 @@ class AnswerCache:
         return bool(self._store.guarded(lambda: self._rater in self._store.cache))
 
     def answer(self, key: bytes, attempt: int = 1) -> tuple[dict[str, Any], dict[str, int]] | None:
-        """Return (parsed line, {key in hex: state}) with the cached answer to a question; None if it is not cached.
-
-        ``key`` is the question's 16-byte key. The states (see :data:`~shoe.llm.ledger.States`) are those of all
-        questions that the line answers.
-        """
+        """Return the cached answer to a question, (parsed line, {key in hex: state} of its questions); None without."""
 
         def read() -> Any:
             found = self._store.get(self._name(key.hex(), attempt))
@@ -212,7 +191,7 @@ class AnswerCache:
 
 
 def _checked(value: Any, kind: type[_T]) -> _T:
-    """Return a text, or bytes of JSON; raise ShoeError for anything else, such as a pickle or the name of a file."""
+    """Return a text or bytes of JSON; raise ShoeError for anything else, such as a pickle or the name of a file."""
     with suppress(msgspec.DecodeError):
         if type(value) is kind and (kind is str or msgspec.json.decode(cast("bytes", value), type=msgspec.Raw)):
             return value

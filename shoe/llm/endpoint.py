@@ -11,12 +11,10 @@ from urllib.request import getproxies
 
 from shoe.core.errors import OptionError, printable, quote
 
-_SHORTEST = 8
-"""Smallest number of characters of a secret; shorter text ("none", "x") is no key, and is a part of many words."""
+_SHORTEST = 8  # characters of a secret; shorter text ("none", "x") is no key, and is a part of many words
 _IN_ADDRESS = re.compile(r"(?<=://)[^/\s\"'<>]*@")
 _SHOWN = "[key]"
-_BETWEEN = r"(?:\\+[nrt]|[\s\\\"'+,.…-]){0,16}"
-"""Characters at which a text may split a secret."""
+_BETWEEN = r"(?:\\+[nrt]|[\s\\\"'+,.…-]){0,16}"  # characters at which a text may split a secret
 
 
 class Secrets:
@@ -89,24 +87,17 @@ _KEY_IN_QUERY = re.compile(r"(?:^|&)[^=&]*(?:key|token|secret|sig|code|password)
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An OpenAI-compatible endpoint.
+    """An OpenAI-compatible endpoint."""
 
-    Attributes:
-        who: prefix of error messages: what the endpoint is used for ("rater 'qwen'").
-        base_url: URL of the endpoint, without a slash at the end; its query is part of every request.
-        key_variable: name of the environment variable with the API key; "" if no key is needed.
-        key: API key; "" before :meth:`open`.
-        header_variables: {name of a further HTTP header: name of the environment variable with its value}.
-        headers: {name of a further HTTP header: value}; {} before :meth:`open`.
-        secrets: removes the key, the values of ``headers`` and passwords of proxies from messages and ledgers.
-    """
-
-    who: str
-    base_url: str
+    who: str  # prefix of error messages: what the endpoint is used for ("rater 'qwen'")
+    base_url: str  # URL of the endpoint, without a slash at the end; its query is part of every request
+    # key_variable, header_variables: environment variables with the API key ("" for no key) and with further
+    # headers, by header name; :meth:`open` reads their values into ``key`` and ``headers``.
     key_variable: str
     key: str = field(default="", repr=False)
     header_variables: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    # Removes the key, the values of ``headers`` and passwords of proxies from messages and ledgers.
     secrets: Secrets = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -150,10 +141,8 @@ class Endpoint:
 def address(context: str, base_url: str, api_key_env: str, headers: Mapping[str, str]) -> Endpoint:
     """Return the endpoint at a URL, without reading secrets; raise OptionError if the URL or a header is invalid.
 
-    Args:
-        context: prefix of messages.
-        api_key_env: name of the environment variable with the API key; "" for no key (OPENAI_API_KEY for OpenAI).
-        headers: {name of a further HTTP header: name of the environment variable with its value}.
+    ``context`` is a prefix of messages. ``api_key_env`` is the environment variable with the API key; "" for no key
+    (OPENAI_API_KEY for OpenAI). ``headers`` are {name of a further HTTP header: environment variable with its value}.
     """
     url = base_url.rstrip("/")
     if problem := _problem(url):
@@ -168,10 +157,7 @@ def address(context: str, base_url: str, api_key_env: str, headers: Mapping[str,
 
 
 def named(variable: str) -> str:
-    """Return "environment variable NAME" for a message, or another text if the name is not in capitals.
-
-    A name that is not in capitals may be the API key itself, entered in the wrong field.
-    """
+    """Return "environment variable NAME"; other words for a name in small letters, which may be the API key itself."""
     return f"environment variable {variable}" if variable.isupper() else "the environment variable in api_key_env"
 
 

@@ -15,15 +15,12 @@ from shoe.llm.endpoint import Endpoint, named
 
 REFUSALS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
 """Error codes by which an endpoint refuses one question; "invalid_prompt" is OpenAI's code for a flagged prompt."""
-DENIED_IN_A_ROW = 3
-"""Number of rejections in a row after which an endpoint that has answered before gets no further request."""
-LONGEST_PAUSE = 300.0
-"""Longest pause, in seconds, that an endpoint can request with the Retry-After header."""
-HOLLOW = ("empty", "cut", "hollow")
-"""Kinds of successful responses without any content."""
+DENIED_IN_A_ROW = 3  # rejections in a row after which an endpoint that has answered gets no further request
+LONGEST_PAUSE = 300.0  # longest pause, in seconds, that an endpoint can request with the Retry-After header
+HOLLOW = ("empty", "cut", "hollow")  # kinds of successful responses without any content
 _TRANSIENT = {408, 409, 425, 429}
 _OVERLOAD = {408, 429, 503, 504, 529}
-_REJECTED = {400, 403, 413, 422}
+REJECTED = {400, 403, 413, 422}  # HTTP statuses with which an endpoint rejects one request, however often it is sent
 _FLAGGED = "flagged"
 _DEEP = "values nested hundreds deep"
 _NO_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
@@ -32,22 +29,13 @@ _FORMAT_WORDS = ("response_format", "json_schema", "structured output", "guided"
 
 @dataclass(slots=True, eq=False)
 class Transient(Exception):  # noqa: N818 (it is handled, not shown)
-    """Failure of one attempt after which the same request may succeed.
+    """Failure of one attempt after which the same request may succeed."""
 
-    Attributes:
-        kind: HTTP status or name of the failure: "429", "500", "timeout", "dropped", "empty", ...
-        detail: the endpoint's error message, without secrets.
-        retry_after: seconds to wait, as requested by the endpoint; None if it requests nothing.
-        overload: whether the endpoint may be overloaded, so that fewer concurrent requests should be sent.
-        reached: whether the endpoint itself responded; False for a timeout or a web page, for example.
-        usage: tokens reported in the failed response, or None.
-    """
-
-    kind: str
-    detail: str = ""
-    retry_after: float | None = None
-    overload: bool = False
-    reached: bool = True
+    kind: str  # HTTP status or name of the failure: "429", "500", "timeout", "dropped", "empty", ...
+    detail: str = ""  # the endpoint's error message, without secrets
+    retry_after: float | None = None  # number of seconds that the endpoint requests to wait, or None
+    overload: bool = False  # whether fewer concurrent requests should be sent, because the endpoint may be overloaded
+    reached: bool = True  # whether the endpoint itself responded; False for a timeout or a web page, for example
     usage: Usage | None = None
 
     def __str__(self) -> str:
@@ -77,18 +65,13 @@ class NoResponseFormatError(Exception):
 
 
 def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
-    """Return the answer in a response, or raise the error that describes the response.
+    """Return the answer in a response as JSON without secrets: a chat completion, or the error of a content filter.
 
     ``model`` is the name of the model, for messages; ``headers`` is a mapping with case-insensitive names.
 
-    Returns:
-        Parsed JSON, without secrets: a chat completion, or an error by which a content filter refuses the question.
-
-    Raises:
-        Transient: if the same request may succeed later. A chat completion without text is such a failure if neither
-            a token limit nor a content filter has ended it.
-        NoResponseFormatError: if the request may succeed without ``response_format``.
-        ShoeError: if repeating the request is useless.
+    Raise Transient if the same request may succeed later, NoResponseFormatError if it may succeed without
+    ``response_format``, and ShoeError if repeating it is useless. A chat completion without text is Transient if
+    neither a token limit nor a content filter has ended it.
     """
     raw = _content(body)
     if not 200 <= status < 300:
@@ -114,17 +97,19 @@ def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str],
 
 def _is_hollow(raw: Mapping[str, Any]) -> bool:
     """Return whether a response's first choice has no text and no refusal, and did not reach the token limit."""
-    choices = raw.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
-        return True
-    if choice.get("finish_reason") in ("content_filter", "length"):
-        return False
-    content = message.get("content")
+    match raw.get("choices"):
+        case [{"message": dict(), "finish_reason": "content_filter" | "length"}, *_]:
+            return False
+        case [{"message": dict(message)}, *_]:
+            return not (text_of(message.get("content")) + text_of(message.get("refusal"))).strip()
+    return True
+
+
+def text_of(content: Any) -> str:
+    """Return the text in a field of a chat message, which is a text or a list of parts; "" for other values."""
     parts = content if isinstance(content, list) else [content]
-    texts = [part.get("text") if isinstance(part, dict) else part for part in [*parts, message.get("refusal")]]
-    return not any(isinstance(text, str) and text.strip() for text in texts)
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _content(body: bytes) -> Any:
@@ -168,7 +153,7 @@ def http_error(
     if status in (400, 422) and any(word in message.lower() for word in _FORMAT_WORDS):
         return NoResponseFormatError(words)
     line = f"{place}: HTTP {status}{reason or ': no reason given'}"
-    return RejectedError(line, status) if status in _REJECTED else HopelessError(line, status)
+    return RejectedError(line, status) if status in REJECTED else HopelessError(line, status)
 
 
 def message_and_code(body: bytes) -> tuple[str, str]:
@@ -193,10 +178,7 @@ def _text(value: Any) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a response's headers request to wait, at most 300; None without a valid time.
-
-    The time is in the header ``retry-after-ms``, or in ``Retry-After`` (seconds or date).
-    """
+    """Return the seconds to wait, at most 300, by the header ``retry-after-ms`` or ``Retry-After``; None if invalid."""
     if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
         return min(milliseconds / 1000, LONGEST_PAUSE)
     text = headers.get("Retry-After")

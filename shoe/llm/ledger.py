@@ -32,29 +32,22 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Mask, runs
 from shoe.core.errors import InputError, quote
 from shoe.core.io.files import is_stream
-from shoe.llm.batch_state import Event
+from shoe.llm.batch_state import EVENTS
 from shoe.llm.budget import BOUNDS
 from shoe.llm.request import KEY_BYTES, Request
 
-Keys = NDArray[np.uint64]
-"""(n, 2) keys of n questions; the two columns are the first and the second 8 bytes of each 16-byte key."""
-States = NDArray[np.int8]
-"""(n,) states of n questions: the value of the answer, 0 to 127, or a negative :class:`State`."""
+Keys = NDArray[np.uint64]  # (n, 2) keys of n questions: first and second 8 bytes of each 16-byte key
+States = NDArray[np.int8]  # (n,) states of n questions: value of the answer, 0 to 127, or a negative ``State``
 
 
 class State(IntEnum):
     """Reason why a question has no usable answer: no answer yet, a refusal, or an answer that cannot be parsed."""
 
-    UNRATED = -1
-    """The question has no answer yet; it is asked when the job runs again."""
-    REFUSED = -2
-    """The model declined to answer; final."""
-    UNPARSABLE = -3
-    """Neither the first nor the second answer could be parsed; final."""
-    UNPARSED_ONCE = -4
-    """The first answer could not be parsed; the question is asked a second time."""
-    REFUSED_TOGETHER = -5
-    """The model declined a request with several questions; each question is asked a second time, alone."""
+    UNRATED = -1  # the question has no answer yet; it is asked when the job runs again
+    REFUSED = -2  # the model declined to answer; final
+    UNPARSABLE = -3  # neither the first nor the second answer could be parsed; final
+    UNPARSED_ONCE = -4  # the first answer could not be parsed; the question is asked a second time
+    REFUSED_TOGETHER = -5  # the model declined a request with several questions; each is asked a second time, alone
 
 
 def pending(states: States) -> Mask:
@@ -135,11 +128,11 @@ class Index:
 
 FORMAT = "shoe ledger"
 VERSION = 1
-BLOCK = 1 << 24
-"""Bytes that are read at once; a longer line is read completely."""
-_CHECKSUM = b',"checksum":'
-"""Start of the last field of a line with an answer: the CRC-32 of the line before it. Lines of old ledgers lack it."""
+BLOCK = 1 << 24  # bytes that are read at once; a longer line is read completely
+_CHECKSUM = b',"checksum":'  # start of the last field of an answer: CRC-32 of the line before it; old ledgers lack it
 ASK_AGAIN, ASKED_AGAIN = "ask again", "asked again"
+_EVENTS = EVENTS | {ASK_AGAIN: [("states", list[Literal["unparsable", "refused"]])], ASKED_AGAIN: []}
+_EVENT_TYPES = {kind: msgspec.defstruct("Event", fields) for kind, fields in _EVENTS.items()}
 _ENTRY_STATES = frozenset([*range(128), State.REFUSED, State.REFUSED_TOGETHER, State.UNPARSED_ONCE])
 
 Parse = Callable[[Mapping[str, Any]], Sequence[int]]
@@ -147,31 +140,17 @@ Parse = Callable[[Mapping[str, Any]], Sequence[int]]
 ``State.UNPARSED_ONCE``, ``State.REFUSED``, or ``State.REFUSED_TOGETHER`` for several keys. It is a pure function."""
 
 
-class _AskAgain(msgspec.Struct, tag_field="event", tag=ASK_AGAIN):
-    states: list[Literal["unparsable", "refused"]]
-
-
-class _AskedAgain(msgspec.Struct, tag_field="event", tag=ASKED_AGAIN):
-    pass
-
-
 @dataclass(eq=False)
 class Ledger:
-    """Reader of a model's ledger (file of answers), for one thread at a time. Only :meth:`refresh` reads the file.
+    """Reader of a model's ledger (file of answers), for one thread at a time. Only :meth:`refresh` reads the file."""
 
-    Attributes:
-        path: path of the file, which need not exist.
-        identity: JSON with ``model`` and all other settings that the answers depend on.
-        base: another ledger, which is read once and counts as the beginning of this ledger; None for no other. The
-            ledger of a shard has the ledger of the whole run as its base; in a dry run, bases are ledgers of shards.
-        events: all events read so far, oldest first.
-    """
-
-    path: Path
-    identity: Mapping[str, Any]
+    path: Path  # path of the file, which need not exist
+    identity: Mapping[str, Any]  # JSON with ``model`` and all other settings that the answers depend on
     parse: Parse
+    # Another ledger, which is read once and counts as the beginning of this ledger. The ledger of a shard has the
+    # ledger of the whole run as its base; in a dry run, bases are ledgers of shards.
     base: "Ledger | None" = None
-    events: list[Any] = field(default_factory=list, init=False)
+    events: list[Any] = field(default_factory=list, init=False)  # all events read so far, oldest first
     _index: Index = field(default_factory=Index, init=False)
     _cached: bytearray = field(default_factory=bytearray, init=False)
     _offset: int = field(default=0, init=False)
@@ -267,13 +246,9 @@ class Ledger:
                     while stream.tell() < self._offset and stream.readline():
                         number += 1
                 found = f"{quote(line[:40].decode('utf-8', 'replace'))} ({type(error).__name__}: {error})"
-                raise InputError(
-                    self.path,
-                    record=f"line {number + 1}",
-                    found=found,
-                    expected="a complete line of a ledger",
-                    hint="remove the line; the next run sends its questions again",
-                ) from None
+                hint, record = "remove the line; the next run sends its questions again", f"line {number + 1}"
+                expected = "a complete line of a ledger"
+                raise InputError(self.path, record=record, found=found, expected=expected, hint=hint) from None
             if event is not None:
                 self.events.append(event)
                 if event["event"] == ASK_AGAIN:
@@ -303,7 +278,7 @@ class Ledger:
             keys += line_keys
             states += bytes(state & 0xFF for state in line_states)
         elif "event" in entry:
-            msgspec.convert(entry["event"], Event | _AskAgain | _AskedAgain)
+            msgspec.convert(entry["event"], _EVENT_TYPES[entry["event"]["event"]])
             return entry["event"]
         elif "failure" not in entry:
             raise ValueError("no answer, failure or event")
@@ -383,27 +358,22 @@ def header(identity: Mapping[str, Any]) -> bytes:
 
 def check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
     """Raise InputError if the first line of a file is not the header of this model's ledger."""
-    if line != header(identity):
-        found = _differences(line, identity) or quote(line[:60].decode("utf-8", "replace"))
-        raise InputError(
-            path,
-            record="line 1",
-            found=found,
-            expected=f"the ledger of {identity['model']} with the current settings",
-            hint="use another file",
-        )
+    expected = f"the ledger of {identity['model']} with the current settings"
+    check_first_line(path, line, header(identity), "rater", expected, "use another file")
 
 
-def _differences(line: bytes, identity: Mapping[str, Any]) -> str:
-    if line.endswith(b"\r\n"):
-        return "line ends of Windows (CRLF)"
-    try:
-        theirs, ours = (msgspec.json.decode(text) for text in (line, header(identity)))
-        theirs, ours = ({**whole["rater"], "version": whole["version"]} for whole in (theirs, ours))
-    except (msgspec.DecodeError, KeyError, TypeError, ValueError):
-        return ""
-    names = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
-    return ", ".join(f"{name} {theirs.get(name)}, not {ours.get(name)}" for name in names)
+def check_first_line(path: str | Path, line: bytes, first: bytes, field: str, expected: str, hint: str) -> None:
+    """Raise InputError, with settings that differ in ``field``, if the first ``line`` of a file is not ``first``."""
+    if line == first:
+        return
+    shown = ["line ends of Windows (CRLF)"] if line.endswith(b"\r\n") else []
+    with suppress(ValueError, KeyError, TypeError, AttributeError):
+        whole = [msgspec.json.decode(text) for text in (line, first)]
+        theirs, ours = ({**each[field], "version": each["version"]} for each in whole)
+        names = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
+        shown += [f"{name} {theirs.get(name)}, not {ours.get(name)}" for name in names]
+    found = ", ".join(shown[:5]) or quote(line[:60].decode("utf-8", "replace"))
+    raise InputError(path, record="line 1", found=found, expected=expected, hint=hint)
 
 
 def answer_entry(request: Request, raw: Mapping[str, Any], address: str = "") -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import errno
 import mmap
 import os
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from itertools import chain
@@ -11,28 +10,26 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Condition, Thread
 from time import monotonic, sleep
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
 from shoe.core.errors import InputError
+from shoe.core.io.files import atomic_write, make_folder, os_errors
 from shoe.engines.ray_cluster import SILENCE, is_locked
 from shoe.llm.ledger import ASK_AGAIN, Ledger, Parse, check_header, header
 
+_EXPECTED = "a ledger that can be written to"
 _LOOK_FOR_LOCK = 0.1
 _GATHER = 0.02
-_RESERVE = 4_000_000
-"""Bytes reserved on the disk; they are released when the disk is full, so that answers in flight can be written."""
+_RESERVE = 4_000_000  # bytes, released when the disk is full, so that answers in flight can be written
 
 
 class Writer:
     """Thread-safe writer that appends lines to one ledger (file of answers).
 
     :meth:`append` passes a line to the operating system before it returns, so that the line is not lost if this process
-    is killed. A thread syncs the appended lines to the disk.
-
-    Attributes:
-        synced: size in bytes of the part of the ledger that is on the disk; it ends with a complete line.
+    is killed. A thread syncs the lines to the disk; ``synced`` is the size of the part that is on the disk.
     """
 
     def __init__(self, path: Path, handle: int) -> None:
@@ -48,8 +45,8 @@ class Writer:
     def append(self, line: bytes) -> None:
         """Append a line; raise InputError, and leave the ledger unchanged, if the line cannot be written.
 
-        At the first failure, space reserved on the disk is released. If the line can then be written, it is kept,
-        although InputError is raised; later lines, such as answers in flight, are appended as long as this space lasts.
+        At the first failure, space reserved on the disk is released, and the line is written if it now fits, although
+        InputError is raised. Later lines, such as answers in flight, are appended as long as this space lasts.
         """
         with self._changed:
             if self._error is not None:
@@ -128,14 +125,9 @@ def writing(
 ) -> Iterator[Writer | None]:
     """Wait until no other process writes a ledger, and yield a writer; yield None if ``stopping`` ends the wait.
 
-    Args:
-        path: path of the ledger, which is created if absent, with its folder.
-        identity: settings in the ledger's header, see :class:`~shoe.llm.ledger.Ledger`.
-        stopping: callback that returns whether to stop waiting.
-        say: callback that is called with a message, once, if another process writes the ledger.
-
-    Raises:
-        InputError: if the file cannot be written, or is the ledger of another model.
+    The ledger and its folder are created if absent, with ``identity`` in the header. ``stopping`` is a callback that
+    returns whether to stop waiting. ``say`` is called with a message, once, if another process writes the ledger. Raise
+    InputError if the file cannot be written, or is the ledger of another model.
     """
     with locked(path, identity, stopping, say) as handle, ExitStack() as stack:
         yield None if handle is None else stack.enter_context(closing(Writer(path, handle)))
@@ -144,10 +136,7 @@ def writing(
 def locked(
     path: Path, identity: Mapping[str, Any], stopping: Callable[[], bool], say: Callable[[str], None]
 ) -> AbstractContextManager[int | None]:
-    """Return a context manager that locks a ledger and gives its file descriptor, None if ``stopping`` ends the wait.
-
-    Arguments and errors are as for :func:`writing`.
-    """
+    """Return a context manager that locks a ledger and gives its file descriptor or None; see :func:`writing`."""
     return locked_lines(path, header(identity), lambda line: check_header(path, line, identity), stopping, say)
 
 
@@ -157,16 +146,13 @@ def locked_lines(
 ) -> Iterator[int | None]:
     """Lock a file of lines, and yield its file descriptor; yield None if ``stopping`` ends the wait for the lock.
 
-    An incomplete last line is cut off, and the line ``first`` is written into a new or empty file. ``check`` is a
-    callback that raises an exception if it rejects the first line of an existing file. Other arguments and errors are
-    as for :func:`writing`.
+    An incomplete last line is cut off, and the line ``first`` is written into a new or empty file. The callback
+    ``check`` raises an exception if it rejects the first line of an existing file. Otherwise as :func:`writing`.
     """
     while True:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent, _EXPECTED)
+        with os_errors(path, _EXPECTED):
             handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            raise _unwritable(path, error) from None
         try:
             if not _lock(path, handle, stopping, say):
                 yield None
@@ -191,11 +177,9 @@ def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[
 
     notified = False
     while True:
-        try:
+        with os_errors(path, _EXPECTED):
             if lock_descriptor(handle, blocking=False):
                 return True
-        except OSError as error:
-            raise _unwritable(path, error) from None
         if stopping():
             return False
         if not notified:
@@ -217,7 +201,7 @@ def _reserve(path: Path) -> int | None:
 
 
 def _repair(path: Path, handle: int, first: bytes, check: Callable[[bytes], object]) -> None:
-    try:
+    with os_errors(path, _EXPECTED):
         end = 0
         if os.fstat(handle).st_size:  # an empty file cannot be mapped
             with mmap.mmap(handle, 0, prot=mmap.PROT_READ) as content:
@@ -233,8 +217,6 @@ def _repair(path: Path, handle: int, first: bytes, check: Callable[[bytes], obje
         write_all(handle, first)
         os.fsync(handle)
         sync_folder(path.parent)
-    except OSError as error:
-        raise _unwritable(path, error) from None
 
 
 def sync_folder(folder: Path) -> None:
@@ -253,16 +235,14 @@ def write_all(handle: int, data: bytes) -> None:
 
 
 def _unwritable(path: Path, error: OSError, more: str = "") -> InputError:
-    return InputError(path, found=error.strerror or str(error), expected=f"a ledger that can be written to{more}")
+    return InputError(path, found=error.strerror or str(error), expected=f"{_EXPECTED}{more}")
 
 
 # Merge of ledgers: the sorted union of their lines, so that the result does not depend on the order of merging.
 
-_IN_MEMORY = 1 << 26
-"""Bytes of lines that are sorted at once."""
+_IN_MEMORY = 1 << 26  # bytes of lines that are sorted at once
 _LOOK = 0.1
-WORKER = "worker-"
-"""Prefix of the name of the folder that contains the ledger of a worker process."""
+WORKER = "worker-"  # prefix of the name of the folder that contains the ledger of a worker process
 _EVENT, _KEYS = b'{"event"', b'{"keys":["'
 
 
@@ -292,19 +272,13 @@ def parts_of(path: Path) -> list[Path]:
 def merge(
     path: Path, identity: Mapping[str, Any], parse: Parse, say: Callable[[str], None], beside: Path | None = None
 ) -> int:
-    """Merge the ledgers (files of answers) of shards and workers into one, and return the number of lines added to it.
+    """Merge the ledgers (files of answers) of shards and workers into ``path``; return the number of lines added to it.
 
-    Of equal lines, one is written. Then those merged ledgers are deleted that no other process writes.
+    The ledgers are ``parts_of(beside or path)``, all with the settings ``identity``. Of equal lines, one is written.
+    Then those merged ledgers are deleted that no other process writes. ``parse`` checks the answers, and ``say`` is
+    called with a message if another process must be waited for.
 
-    Args:
-        path: path of the resulting ledger, which is created if absent.
-        identity: settings in the header of all these ledgers.
-        parse: parser of the answers, by which the lines are checked.
-        say: callback that is called with a message if another process must be waited for.
-        beside: path such that ``parts_of(beside)`` are the ledgers to merge; ``path`` by default.
-
-    Raises:
-        InputError: if a ledger is damaged, is of another model or contains events; or if the disk is full.
+    Raise InputError if a ledger is damaged, is of another model or contains events, or if the disk is full.
     """
     if not parts_of(beside or path):
         return 0
@@ -317,16 +291,13 @@ def merge(
             ledger = Ledger(part, identity, parse)
             ledger.refresh()
             if ledger.events:
-                raise InputError(
-                    part,
-                    found="a ledger of a run with batches or --ask-again",
-                    expected="a ledger of a run with --shard, of a worker, or of `shoe map cache --export`",
-                )
+                expected = "a ledger of a run with --shard, of a worker, or of `shoe map cache --export`"
+                raise InputError(part, found="a ledger of a run with batches or --ask-again", expected=expected)
         start = _start_of_latest_round(path)
         before = sum(1 for _ in _lines(path, start))
         size = path.stat().st_size - start + sum(part.stat().st_size for part in parts)
         after = 0
-        with _replacing(path) as stream:
+        with atomic_write(path, ".merge", _EXPECTED) as stream:
             with path.open("rb") as old:
                 while start > old.tell() and (data := old.read(min(_IN_MEMORY, start - old.tell()))):
                     stream.write(data)
@@ -347,23 +318,6 @@ def _await_workers(parts: Iterable[Path], say: Callable[[str], None]) -> None:
             say(f"{busy[0].name}: waiting until the workers of an earlier run have ended")
             notified = True
         sleep(_LOOK)
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a new file, which replaces the ledger at the end of the block; raise InputError if it cannot be written."""
-    target = Path(os.path.realpath(path))
-    new = target.with_name(f"{target.name}.merge")
-    try:
-        with new.open("wb") as stream:
-            yield stream
-            stream.flush()
-            os.fchmod(stream.fileno(), stat.S_IMODE(target.stat().st_mode))
-            os.fsync(stream.fileno())
-        new.replace(target)
-    except OSError as error:
-        new.unlink(missing_ok=True)
-        raise InputError(path, found=str(error.strerror), expected="a ledger that can be written to") from None
 
 
 def _start_of_latest_round(path: Path) -> int:

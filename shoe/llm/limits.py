@@ -18,26 +18,21 @@ import msgspec
 from shoe.llm.errors import LONGEST_PAUSE
 
 _FIRST_BREATH, _LONGEST_BREATH = 0.5, 30.0
-_OUTAGE = 20
-"""Number of failed attempts in a row, over all requests, from which an endpoint that has answered before is out."""
+_OUTAGE = 20  # failed attempts in a row, over all requests, from which an endpoint that has answered is out
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits of an endpoint.
+    """Limits of an endpoint."""
 
-    Attributes:
-        concurrency: largest number of requests in flight; the actual number is adapted to the endpoint.
-        requests_per_minute, tokens_per_minute: rate limits; None for no limit.
-        timeout: time limit of an attempt, in seconds.
-        tries: largest number of attempts per request in one run; attempts during an outage do not count.
-        outage: longest outage, in seconds, of an endpoint that has answered before; a longer outage ends the run.
-    """
-
+    # Largest number of requests in flight; the actual number is adapted to the endpoint.
     concurrency: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 16
+    # requests_per_minute, tokens_per_minute: rate limits; None for no limit.
     requests_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None = None
     tokens_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0
+    timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0  # time limit of an attempt, in seconds
+    # Largest number of attempts per request in one run; attempts during an outage do not count.
     tries: Annotated[int, msgspec.Meta(ge=1, le=100)] = 6
+    # Longest outage, in seconds, of an endpoint that has answered before; a longer outage ends the run.
     outage: Annotated[float, msgspec.Meta(ge=0)] = 600.0
 
     def divided(self, workers: int) -> Self:
@@ -60,7 +55,7 @@ class Bucket:
     def spend(self, amount: float) -> float:
         """Reserve a number of requests or tokens; return the seconds to wait before they may be used.
 
-        After a break, at most the amount of one second may be used without waiting.
+        After a break, at most the amount of one second may be used at once. A negative amount cancels a reservation.
         """
         if self._per_second is None:
             return 0.0
@@ -68,11 +63,6 @@ class Bucket:
         start = max(self._paid_until, now - 1.0)
         self._paid_until = start + amount / self._per_second
         return max(start - now, 0.0)
-
-    def give_back(self, amount: float) -> None:
-        """Cancel ``amount`` of a reservation, because it was not used; a negative ``amount`` reserves more."""
-        if self._per_second is not None:
-            self._paid_until -= amount / self._per_second
 
 
 class Gate:
@@ -111,8 +101,7 @@ class Gate:
 
     async def start(self, tokens: float) -> bool:
         """Wait until rate limits and pauses allow a request of ``tokens`` tokens; return False if stopped."""
-        wait = max(self._requests.spend(1), self.tokens.spend(tokens))
-        if wait:
+        if wait := max(self._requests.spend(1), self.tokens.spend(tokens)):
             await self.sleep(wait)
         while not self.stopped and self._paused_until > monotonic():
             await self.sleep(self._paused_until - monotonic())
@@ -131,32 +120,26 @@ class Gate:
     def failed(self) -> None:
         """Record a failed attempt; in an outage (:attr:`is_out`), admit one request at a time, with growing pauses."""
         self._failed_in_a_row += 1
-        if not (self.answered and self._failed_in_a_row >= _OUTAGE):
-            return
-        self._out_since = self._out_since or monotonic()
-        self.window = 1.0
-        if self.is_out_for_long:
-            self._breath = _FIRST_BREATH
-        self.back_off()
+        if self.answered and self._failed_in_a_row >= _OUTAGE:
+            self._out_since = self._out_since or monotonic()
+            self.window = 1.0
+            if self.is_out_for_long:
+                self._breath = _FIRST_BREATH
+            self.back_off()
 
     def record_answer(self) -> None:
         """Record an answer; if the allowed number of requests is in flight, raise this number."""
-        self.answered = True
-        self._failed_in_a_row = 0
         self._doubling = self._doubling or self.is_out
-        self._out_since = None
-        self._breath = _FIRST_BREATH
+        self.answered, self._failed_in_a_row, self._out_since, self._breath = True, 0, None, _FIRST_BREATH
         if self.in_flight >= int(self.window) and self.window < self._most:
             self.window = min(self.window + (1.0 if self._doubling else 1.0 / self.window), self._most)
             self._admit()
 
     def halve_window(self, sent_at: float) -> None:
         """Halve the allowed requests in flight (at least 1), unless this was done since ``sent_at`` (monotonic)."""
-        if sent_at < self._cut_at:
-            return
-        self._doubling = False
-        self._cut_at = monotonic()
-        self.window = max(min(self.window, self.in_flight) / 2, 1.0)
+        if sent_at >= self._cut_at:
+            self._doubling, self._cut_at = False, monotonic()
+            self.window = max(min(self.window, self.in_flight) / 2, 1.0)
 
     def back_off(self) -> None:
         """If one request at a time is allowed, pause 0.5 s, doubled at each call up to 30 s, until the next answer."""

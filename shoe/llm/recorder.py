@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from rich.progress import Task, TaskID
 
 SECONDS_BETWEEN_LINES = 30.0
-_SECONDS_OF_A_RATE = 5.0
-"""Seconds after the start until the speed is shown."""
+_SECONDS_OF_A_RATE = 5.0  # seconds after the start until the speed is shown
 _LOOK = 0.25
 
 
@@ -72,20 +71,18 @@ class Progress:
 
     def show(self, tallies: Sequence[Tally]) -> None:
         """Update the bars; without bars, print a line per model that has questions, every 30 seconds."""
+        is_due = self._bars.disable and time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES
         for tally in tallies:
             if tally.name not in self._task:
                 self._task[tally.name] = self._bars.add_task(printable(tally.name), total=None, facts="")
-            self._bars.update(self._task[tally.name], completed=tally.done, total=max(tally.total, 1))
-        tasks = dict(zip(self._task, self._bars.tasks, strict=True))
-        if not self._bars.disable:
-            for tally in tallies:
-                self._bars.update(self._task[tally.name], facts="  ".join(self._facts(tally, tasks[tally.name])))
-            self._bars.refresh()
-        elif time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
-            self._last_line = time.monotonic()
-            for tally in tallies:
-                if tally.total:
-                    self.say(f"{tally.name}: {', '.join(self._facts(tally, tasks[tally.name]))}")
+            number = self._task[tally.name]
+            self._bars.update(number, completed=tally.done, total=max(tally.total, 1))
+            facts = self._facts(tally, self._bars.tasks[number])
+            self._bars.update(number, facts="  ".join(facts))
+            if is_due and tally.total:
+                self.say(f"{tally.name}: {', '.join(facts)}")
+        self._last_line = time.monotonic() if is_due else self._last_line
+        self._bars.refresh()
 
     def _facts(self, tally: Tally, task: Task) -> list[str]:
         if tally.waiting:
@@ -126,64 +123,43 @@ def wait_with_progress(
                 display.say("interrupted: waiting for running requests to save their answers (Ctrl-C again: quit now)")
 
 
-_MAYBE_CHARGED = ("timeout", "dropped", "too long", "packed", *HOLLOW)
-"""Kinds of failures after which an endpoint may have generated an answer, and charged for it."""
-_UNUSABLE, _UNUSABLE_AT_FIRST = 50, 20
-"""Numbers of attempts in a row without a usable answer after which a run stops: after, and before, the first usable
-answer of the run."""
+_MAYBE_CHARGED = ("timeout", "dropped", "too long", "packed", *HOLLOW)  # an answer may have been generated
+_UNUSABLE, _UNUSABLE_AT_FIRST = 50, 20  # attempts in a row without a usable answer after which a run stops
 
 
 @dataclass
 class Tally:
-    """Counts of one model in a run.
-
-    Attributes:
-        name: name of the model in messages.
-        total: number of questions to send; a question that is sent twice counts twice.
-        done: number of questions answered in this run.
-        known: number of questions answered in earlier runs.
-        cached: number of questions whose answer this run found in the user's cache.
-        requests: number of attempts, retries included.
-        retries: number of attempts that repeat a failed attempt.
-        failures: number of attempts without an answer, by kind of failure.
-        input_tokens, output_tokens, cost: sums over all attempts; estimated for answers that report no tokens.
-        waiting: whether the model waits for another process to end.
-        is_unpriced: whether the model is at an endpoint, and has no price.
-    """
+    """Counts of one model in a run."""
 
     name: str
-    total: int = 0
+    total: int = 0  # number of questions to send; a question that is sent twice counts twice
+    # done, known, cached: number of questions answered in this run, in earlier runs, and found in the user's cache.
     done: int = 0
     known: int = 0
     cached: int = 0
+    # requests, retries: number of attempts, and of attempts that repeat a failed attempt.
     requests: int = 0
     retries: int = 0
-    failures: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)  # number of attempts without an answer, by kind of failure
+    # input_tokens, output_tokens, cost: sums over all attempts; estimated for answers that report no tokens.
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float = 0.0
-    waiting: bool = False
-    is_unpriced: bool = False
+    waiting: bool = False  # whether the model waits for another process to end
+    is_unpriced: bool = False  # whether the model is at an endpoint, and has no price
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Settings of one model that a recorder needs to compute costs and to check answers.
-
-    Attributes:
-        sampling: sampling parameters of the requests, which may limit the tokens of answers.
-        asks: whether requests are sent to an endpoint; False for a local model, which costs nothing.
-        hint: advice at the end of the error message about unusable answers.
-        model: name of the model in requests; answers should have the same name. "" for no comparison.
-        address: URL of the endpoint, which is stored with each answer; "" for a local model.
-    """
+    """Settings of one model that a recorder needs to compute costs and to check answers."""
 
     price: Price = field(default_factory=Price)
+    # Sampling parameters of the requests, which may limit the tokens of answers.
     sampling: Mapping[str, Any] = field(default_factory=dict)
-    asks: bool = True
-    hint: str = ""
-    model: str = ""
-    address: str = ""
+    asks: bool = True  # whether requests are sent to an endpoint; False for a local model, which costs nothing
+    hint: str = ""  # advice at the end of the error message about unusable answers
+    model: str = ""  # name of the model in requests; answers should have the same name. "" for no comparison
+    address: str = ""  # URL of the endpoint, which is stored with each answer; "" for a local model
 
     def max_cost(self, request: Request) -> float:
         """Return an upper bound of the cost of one attempt (see :func:`~shoe.llm.budget.most_usage`)."""
@@ -194,13 +170,9 @@ class Terms:
 class LedgerRecorder:
     """:class:`~shoe.llm.request.Recorder` for one model, with a budget and a ledger (a file of all attempts).
 
-    Attributes:
-        ledger: reader of the file to which ``writer`` appends, with the events of earlier runs.
-        tally: counts of the model, updated by the recorder.
-        unusable: number of attempts without a usable answer since the latest usable answer.
-        answered: whether there has been a usable answer.
-        say: callback that is called with messages for the user.
-        cache: cache to which each answer is added once it is in the ledger; None for no cache.
+    Each answer is added to ``cache`` once it is in the ledger. ``say`` is called with messages for the user.
+    ``unusable`` is the number of attempts without a usable answer since the latest usable answer, and ``answered``
+    whether there has been a usable answer.
     """
 
     ledger: Ledger
@@ -210,7 +182,7 @@ class LedgerRecorder:
     terms: Terms = field(default_factory=Terms)
     unusable: int = field(default=0, init=False)
     answered: bool = field(default=False, init=False)
-    say: Callable[[str], None] = field(default=lambda _: None)
+    say: Callable[[str], None] = lambda _: None
     cache: AnswerCache | None = None
     _names: list[str] = field(default_factory=list, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
@@ -229,20 +201,14 @@ class LedgerRecorder:
         return self.unusable >= (_UNUSABLE if self.answered else _UNUSABLE_AT_FIRST)
 
     def check(self) -> None:
-        """Raise ShoeError if answers named different models, or if too many attempts in a row had no usable answer.
-
-        The limit is 50 attempts in a row, or 20 at the start of the run.
-        """
+        """Raise ShoeError if answers named different models, or if 50 attempts (first: 20) had no usable answer."""
         if len(self._names) > 1:
-            raise ShoeError(
-                f"{self.tally.name}: the endpoint answered as model {quote(self._names[0])}, then as "
-                f"{quote(self._names[1])}: request a name that always stands for the same model, and run again"
-            )
+            first, second = map(quote, self._names[:2])
+            hint = "request a name that always stands for the same model, and run again"
+            raise ShoeError(f"{self.tally.name}: the endpoint answered as model {first}, then as {second}: {hint}")
         if self._is_failing:
-            raise ShoeError(
-                f"{self.tally.name}: {self.unusable} attempts in a row had no usable answer; "
-                f"see the last lines of {self.ledger.path}{self.terms.hint}"
-            )
+            hint = f"see the last lines of {self.ledger.path}{self.terms.hint}"
+            raise ShoeError(f"{self.tally.name}: {self.unusable} attempts in a row had no usable answer; {hint}")
 
     def may_ask(self, request: Request) -> bool | None:
         """Reserve the cost of a request; return True if it may be sent, None if not yet, False if the run ends."""
@@ -272,8 +238,8 @@ class LedgerRecorder:
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
         """Write an attempt without an answer to the ledger, and count its cost; raise InputError if this fails.
 
-        Arguments are as for ``Recorder.failure``. Without ``usage``, the cost is the reserved cost for kinds of
-        failures that the endpoint may charge for, such as "timeout", and 0 for all others.
+        Without ``usage``, the cost is the reserved cost for kinds of failures that the endpoint may charge for, such as
+        "timeout", and 0 for all others.
         """
         self.writer.append(failure_line(request, kind, detail))
         self._settle(request, usage or (None if kind in _MAYBE_CHARGED else Usage(0, 0)), answered=False)

@@ -10,10 +10,8 @@ import msgspec
 from shoe.llm.budget import ANSWER_TOKENS_PER_QUESTION, LIKELY_TOKENS_PER_CHAR, Usage, bound_of
 
 KEY_BYTES = 16
-OURS = ("model", "messages", "n", "stream")
-"""Fields of a request that shoe sets itself; they are not allowed among the sampling parameters."""
-_CHARACTERS_OF_IMAGE = 12_000
-"""Number of characters that an image counts as in estimates of tokens."""
+OURS = ("model", "messages", "n", "stream")  # fields that shoe sets itself; no sampling parameters
+_CHARACTERS_OF_IMAGE = 12_000  # number of characters that an image counts as in estimates of tokens
 
 
 class Request:
@@ -22,7 +20,7 @@ class Request:
     A subclass may compute ``payload`` and ``about`` on demand, so that a million queued requests need little memory.
 
     Attributes:
-        key: 16-byte hash of everything that affects the answer; for several questions, the concatenation of their keys.
+        key: 16-byte hash of everything that affects the answer; for several questions, their concatenated keys.
         attempt: 1, or 2 if the first answer was unusable.
     """
 
@@ -59,10 +57,7 @@ class Request:
         return [self]
 
     def joined(self, requests: "Sequence[Request]") -> "Request":
-        """Return one request with the questions of this request, followed by those of ``requests`` (same class).
-
-        This base class raises TypeError if ``requests`` is not empty, because its requests cannot be joined.
-        """
+        """Return one request with the questions of this request and of ``requests``, or raise TypeError."""
         if requests:
             raise TypeError("requests of this class cannot be joined into one request")
         return self
@@ -76,7 +71,7 @@ class Chat:
         sampling: parameters that are passed to the endpoint unchanged, without "model", "messages", "n" and "stream".
         response_format: JSON schema of answers, if the endpoint supports it; None for plain text. It is the same for
             all requests, because endpoints compile each new schema.
-        rounds: number of times that the user discarded unusable answers to have their questions sent again. A part of
+        rounds: number of times that the user discarded unusable answers to send their questions again. A part of
             idempotency keys, so that the endpoint does not return the old answers.
     """
 
@@ -94,7 +89,7 @@ class Chat:
         """Return the idempotency key of a request, 32 hex digits.
 
         An endpoint may answer the same key with the same response. So the key changes after each response without
-        content; ``empty_responses`` is their number so far. ``structured`` is as for :meth:`body`.
+        content; ``empty_responses`` is their number so far.
         """
         data = request.key + bytes([request.attempt, structured])
         if self.rounds or empty_responses:
@@ -117,11 +112,7 @@ class Recorder(Protocol):
         """Store a failed attempt: kind of failure ("429", "timeout", ...), error message, tokens if reported."""
 
     def may_ask(self, request: Request) -> bool | None:
-        """Reserve one request in the budget; return True if the request may be sent.
-
-        Return False if no further request may be sent, and None if the caller should ask again later, because the
-        budget may suffice once requests in flight are answered.
-        """
+        """Reserve one request in the budget; return True if it may be sent, None if not yet, False if the run ends."""
 
     def remember(self, event: Mapping[str, Any]) -> None:
         """Store an event that a later run needs, such as the start of a batch; return once it is on the disk."""

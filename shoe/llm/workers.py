@@ -22,61 +22,45 @@ from shoe.llm.ledger_writer import WORKER, writing
 from shoe.llm.recorder import LedgerRecorder, Tally, Terms
 from shoe.llm.request import Recorder, Request
 
-Ask = Callable[[Iterator[Request], Recorder], None]
-"""Callback that sends requests, like :meth:`shoe.maps.config.Backend.rate`."""
+Ask = Callable[[Iterator[Request], Recorder], None]  # sends requests
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Settings that all workers of one model share.
-
-    Attributes:
-        name: name of the model in messages.
-        make: callback, called once per worker, that returns (callback that sends requests, parser of answers).
-        in_flight: largest number of requests that a worker has sent and not yet recorded in its ledger.
-        identity: settings in the header of the ledgers.
-        events: events in the run's ledger.
-        is_local: whether the model runs in the worker process.
-    """
+    """Settings that all workers of one model share."""
 
     name: str
+    # Callback, called once per worker, that returns (callback that sends requests, parser of answers).
     make: Callable[[], tuple[Ask, Parse]]
-    in_flight: int
+    in_flight: int  # largest number of requests that a worker has sent and not yet recorded in its ledger
+    # identity, events: settings in the header of the ledgers, and events in the run's ledger.
     identity: Mapping[str, Any]
     terms: Terms
     events: Sequence[Mapping[str, Any]]
-    is_local: bool
+    is_local: bool  # whether the model runs in the worker process
 
 
 @dataclass(slots=True)
 class BatchResult:
-    """Result of a batch of requests that a worker has sent.
+    """Result of a batch of requests that a worker has sent."""
 
-    Attributes:
-        answers: (key of the request, raw answer) per answer.
-        failures: (key of the request, kind, detail, usage) per attempt without an answer; see ``Recorder.failure``.
-        requests, spent: number of attempts, and their cost.
-        reason: reason for an early end: the batch's budget was used up or the run was interrupted; None if neither.
-        is_complete: whether the worker tried all requests; False after an early end or if the worker died.
-        error: error that ended the batch, because the endpoint rejects all requests, for example; None without error.
-        end: size of the worker's ledger after the batch, in bytes.
-    """
-
+    # (key of the request, raw answer) per answer.
     answers: list[tuple[bytes, Mapping[str, Any]]] = field(default_factory=list)
+    # (key of the request, kind, detail, usage) per attempt without an answer; see ``Recorder.failure``.
     failures: list[tuple[bytes, str, str, Usage | None]] = field(default_factory=list)
     requests: int = 0
     spent: float = 0.0
+    # Reason for an early end: the batch's budget was used up or the run was interrupted; None if neither.
     reason: Reason | None = None
-    is_complete: bool = False
-    error: ShoeError | None = None
-    end: int = 0
+    is_complete: bool = False  # whether the worker tried all requests; False after an early end or if the worker died
+    error: ShoeError | None = None  # error that ended the batch, for example because the endpoint rejects all requests
+    end: int = 0  # size of the worker's ledger after the batch, in bytes
 
 
 class Worker:
-    """Worker process of a Ray cluster: sends batches of requests, each with its own part of the run's budget."""
+    """Worker process of a Ray cluster, with a ledger at ``path``; sends batches within parts of the run's budget."""
 
     def __init__(self, job: Job, path: Path) -> None:
-        """Create a worker; ``path`` is the path of its ledger."""
         self._job, self._path, self._budget, self._open = job, path, Budget(), ExitStack()
 
     def ready(self) -> float:
@@ -93,10 +77,9 @@ class Worker:
         return self.renew(0.0)
 
     def renew(self, time: float) -> float:
-        """Receive a heartbeat, and return the present time of the worker's own clock, in seconds.
+        """Receive a heartbeat with the worker's previous reply; see :meth:`shoe.engines.ray_cluster.Lease.renew`.
 
-        ``time`` is the time that the worker returned last. Unless its model is local, the worker exits 30 seconds
-        after ``time`` if no other heartbeat arrives; see :meth:`shoe.engines.ray_cluster.Lease.renew`.
+        Unless its model is local, the worker exits 30 seconds after ``time`` if no other heartbeat arrives.
         """
         return self._lease.renew(time)
 
@@ -107,8 +90,8 @@ class Worker:
     def ask(self, requests: Sequence[Request], max_cost: float | None, max_requests: int | None) -> BatchResult:
         """Send a batch of requests within a budget (None: no limit), and return the result.
 
-        Answers are on the disk, in the worker's ledger, before they are returned. A ShoeError is returned as
-        ``BatchResult.error``, not raised.
+        Answers are on the disk, in the worker's ledger, before they are returned. A ShoeError is not raised, but
+        returned.
         """
         recorder, budget = self._recorder, Budget(max_cost, max_requests)
         self._budget = recorder.budget = budget
@@ -145,11 +128,8 @@ class _BatchRecorder(LedgerRecorder):
 def result_of_dead_worker(job: Job, path: Path, start: int, requests: Sequence[Request], lease: Budget) -> BatchResult:
     """Return the result of a batch whose worker died: the answers in its ledger, and an upper bound of its cost.
 
-    Args:
-        path: path of the worker's ledger; if this machine cannot read the file, the result has no answers.
-        start: size of the ledger before the batch, in bytes.
-        requests: requests of the batch.
-        lease: budget of the batch.
+    ``path`` is the worker's ledger; if this machine cannot read it, the result has no answers. ``start`` is its size
+    before the batch, in bytes, and ``lease`` the budget of the batch.
     """
     result, pending = BatchResult(), {request.key: request for request in requests}
     data = b""
@@ -168,10 +148,8 @@ def result_of_dead_worker(job: Job, path: Path, start: int, requests: Sequence[R
     in_flight = max(map(job.terms.max_cost, requests), default=0.0)
     result.spent += in_flight * (job.in_flight + len(result.failures))
     result.requests = len(result.answers) + len(result.failures) + job.in_flight
-    if lease.max_cost is not None:
-        result.spent = min(result.spent, lease.max_cost)
-    if lease.max_requests is not None:
-        result.requests = min(result.requests, lease.max_requests)
+    result.spent = min(result.spent, inf if lease.max_cost is None else lease.max_cost)
+    result.requests = result.requests if lease.max_requests is None else min(result.requests, lease.max_requests)
     return result
 
 
@@ -179,55 +157,39 @@ def result_of_dead_worker(job: Job, path: Path, start: int, requests: Sequence[R
 # If a worker dies, its recorded answers are read from its ledger. Its other requests are sent to another worker, by the
 # main process alone (Ray's own retries are off), once the dead worker has certainly stopped sending requests.
 
-_SECONDS = 30.0
-"""Approximate duration of a batch."""
-_FIRST, _MOST = 4, 10_000
-"""Size of the first batch, as a multiple of ``Job.in_flight``; and largest number of requests in a batch."""
-_POLL, _HEARTBEAT = 0.25, 2.0
-"""Seconds between two checks of the workers, and between two heartbeats to a worker."""
-_TRIES = 2
-"""Attempts per request for which a part of the budget is reserved."""
+_SECONDS = 30.0  # approximate duration of a batch
+_FIRST, _MOST = 4, 10_000  # first batch, as a multiple of ``Job.in_flight``; most requests of a batch
+_POLL, _HEARTBEAT = 0.25, 2.0  # seconds between two checks of the workers, and between two heartbeats to a worker
+_TRIES = 2  # attempts per request for which a part of the budget is reserved
 
 
 @dataclass(eq=False, slots=True)
 class WorkerHandle:
-    """State of one worker, as the main process knows it.
-
-    Attributes:
-        actor: Ray handle of the worker.
-        path: path of the worker's ledger.
-        offset: size of the ledger after the latest result, in bytes.
-        requests: current batch of the worker; empty if the worker is idle.
-        lease: budget of the batch.
-        since: time at which the batch was sent to the worker.
-        alive: time at which the latest heartbeat was sent; the worker had replied to all earlier ones.
-        heartbeat: Ray reference to the worker's reply to the latest heartbeat.
-        is_seen: whether this machine can see the lock of the worker's ledger, and so when the worker exits.
-    """
+    """State of one worker, as the main process knows it."""
 
     actor: Any
     path: Path
-    offset: int = 0
+    offset: int = 0  # size of the worker's ledger after the latest result, in bytes
+    # requests, lease, since: current batch of the worker (empty if idle), its budget, and the time of its start.
     requests: Sequence[Request] = ()
     lease: Budget = field(default_factory=Budget)
     since: float = 0.0
+    # alive, heartbeat: time of the latest heartbeat, and Ray reference to the worker's reply to it.
     alive: float = 0.0
     heartbeat: Any = None
-    is_seen: bool = False
+    is_seen: bool = False  # whether this machine can see the lock of the worker's ledger, and so when the worker exits
 
     def send_heartbeat(self, time: float) -> None:
-        """Send a heartbeat; ``time`` is the worker's reply to the previous heartbeat (see :meth:`Worker.renew`)."""
+        """Send a heartbeat with the worker's reply to the previous heartbeat (see :meth:`Worker.renew`)."""
         self.alive, self.heartbeat = monotonic(), self.actor.renew.remote(time)
 
 
 @dataclass(eq=False)
 class Spread:
-    """Sends all requests of a run to one model by several workers of a Ray cluster.
+    """Sends all requests of a run to one model by ``count`` workers of a Ray cluster.
 
-    Attributes:
-        count: number of workers.
-        recorder: recorder of the run's ledger, with the run's budget.
-        beside: path whose folder gets a subfolder per worker; the worker's ledger in it has the file name of this path.
+    ``recorder`` records in the run's ledger, with the run's budget. The folder of ``beside`` gets a subfolder per
+    worker; the worker's ledger in it has the file name of ``beside``.
     """
 
     cluster: Cluster

@@ -7,13 +7,14 @@ kinds of questions, and to questions about other images than those of the run. T
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, partial
 from itertools import islice
 from math import ceil
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Any, cast
 
 import msgspec
@@ -22,29 +23,25 @@ from shoe.core.errors import ShoeError, quote
 from shoe.engines.ray_cluster import Cluster
 from shoe.llm.budget import Budget, Price, Usage
 from shoe.llm.cache import AnswerCache, AnswerStore
+from shoe.llm.errors import REJECTED
 from shoe.llm.ledger import Keys, Ledger, Parse, State, answer_line, answers, as_keys, comparable, ledgers_of
 from shoe.llm.ledger_writer import merge, parts_of, writing
 from shoe.llm.recorder import LedgerRecorder, Progress, Tally, Terms, wait_with_progress
 from shoe.llm.request import Request
 from shoe.llm.workers import Ask as Asking, Job, Spread
 from shoe.predict.backends import Backend, BackendConfig
-from shoe.predict.confidence import REFUSED, read_completion
 from shoe.predict.questions import Ask, Question
-from shoe.predict.records import Answer
+from shoe.predict.records import REFUSED, Answer, read_completion
 from shoe.predict.scored import Questions as RunSize
 
 _LOGPROBS = "logprob"
-_REJECTED = ("400", "403", "413", "422")
-"""HTTP statuses with which an endpoint always rejects a request."""
 
 
 class AnswerState(IntEnum):
     """State of an answered question: text with token probabilities (PROBABILITIES) or without (TEXT)."""
 
     PROBABILITIES = 0
-    """Text with token probabilities."""
     TEXT = 1
-    """Text without token probabilities."""
 
 
 @dataclass(eq=False, slots=True)
@@ -52,8 +49,8 @@ class AnswerRecorder(LedgerRecorder):
     """Recorder of answers. If ``probabilities``, an answer (not a refusal) without token probabilities ends the run."""
 
     probabilities: bool = True
-    _lacks: str = field(default="", init=False)
-    _rejected: str = field(default="", init=False)
+    _lacks: str = ""
+    _rejected: str = ""
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
         """Record the raw answer to one question; end the run if the answer lacks required token probabilities."""
@@ -65,7 +62,7 @@ class AnswerRecorder(LedgerRecorder):
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
         """Record a failed request, with its kind, such as "429"; end the run if the endpoint rejects logprobs."""
         LedgerRecorder.failure(self, request, kind, detail, usage)
-        if kind in _REJECTED:
+        if kind in map(str, REJECTED):
             self._rejected = f"HTTP {kind}: {detail.partition(f'HTTP {kind}: ')[2] or detail}"
             if _LOGPROBS in detail.lower():
                 self._end_without_probabilities(self._rejected)
@@ -80,16 +77,14 @@ class AnswerRecorder(LedgerRecorder):
             self.check()
         model = f"model {quote(self.ledger.identity['model'])}"
         if self._lacks:
-            raise ShoeError(
-                f"{model}: found {self._lacks}, expected token probabilities, which are needed for the confidence "
-                "(--confidence none requests no logprobs; or use an endpoint that returns logprobs)"
-            )
+            expected = "token probabilities, which are needed for the confidence"
+            hint = "--confidence none requests no logprobs; or use an endpoint that returns logprobs"
+            raise ShoeError(f"{model}: found {self._lacks}, expected {expected} ({hint})")
         if self._rejected and not self.answered:
             raise ShoeError(f"{model}: the endpoint rejected all questions: {self._rejected}")
         if self.stopping and not self.budget.stopping:
-            raise ShoeError(
-                f"{model}: the last {self.unusable} answers were refusals or empty; see the end of {self.ledger.path}"
-            )
+            last = f"the last {self.unusable} answers were refusals or empty"
+            raise ShoeError(f"{model}: {last}; see the end of {self.ledger.path}")
 
 
 def parsed(entry: Mapping[str, Any]) -> list[int]:
@@ -110,8 +105,7 @@ def answer_of(entry: Mapping[str, Any]) -> Answer:
     return msgspec.convert({**entry, "key": key, **read_completion(raw)._asdict()}, Answer)
 
 
-_WORKER_BATCHES = 2
-"""Number of batches in flight per local model: the next batch is prepared while the model answers a batch."""
+_WORKER_BATCHES = 2  # in flight per local model: one is prepared while the model answers another
 
 
 def spread(
@@ -119,16 +113,15 @@ def spread(
 ) -> None:
     """Let the workers of a cluster answer ``count`` questions (``asks``) with a model, and record the answers.
 
-    Workers open the image files under the same paths as this process, and check that they have not changed. Workers
-    write their answers into subfolders of the folder that contains ``beside``.
+    Workers open the image files under the same paths as this process, and check that they have not changed. They write
+    their answers into subfolders of the folder that contains ``beside``.
     """
     is_local = not config.asks
     workers = cluster.workers(ceil(count / config.at_once) if is_local else config.at_once, is_local=is_local)
     each = config.per_worker(workers)
     if Path(config.model).is_dir():  # workers may run in other folders
         each = msgspec.structs.replace(each, model=str(Path(config.model).absolute()))
-    make = partial(_client, each, config.identity())
-    in_flight = each.at_once * (_WORKER_BATCHES if is_local else 1)
+    make, in_flight = partial(_client, each, config.identity()), each.at_once * (_WORKER_BATCHES if is_local else 1)
     settings = recorder.ledger.identity, recorder.terms, recorder.remembered(), is_local
     Spread(cluster, Job(config.model, make, in_flight, *settings), workers, recorder, beside).run(asks)
 
@@ -136,25 +129,18 @@ def spread(
 def _client(config: BackendConfig, identity: Mapping[str, Any]) -> tuple[Asking, Parse]:
     """Return callbacks for a worker, which send questions and parse answers; ShoeError if model files differ."""
     if comparable({**config.identity(), "model": identity["model"]}) != comparable(identity):
-        raise ShoeError(
-            f"model {quote(config.model)}: a worker has other model files than this machine: copy the files"
-        )
+        model = quote(config.model)
+        raise ShoeError(f"model {model}: a worker has other model files than this machine: copy the files")
     return cast("Asking", config.open()), parsed
 
 
-Questions = Callable[[], Iterable[Question]]
-"""Callback that returns all questions, grouped by image, always in the same order."""
+Questions = Callable[[], Iterable[Question]]  # all questions, grouped by image, always in the same order
 _NAMES = {AnswerState.PROBABILITIES: "probabilities", AnswerState.TEXT: "text", State.REFUSED: "refused"}
 _BATCHES, _WORTH_MEASURING = 2, 4
 
 
 class Answers:
-    """Answers of one model, stored in a file to which new answers are appended.
-
-    Attributes:
-        path: file of the answers.
-        cluster: cluster whose workers send the questions; None to send the questions from this process.
-    """
+    """Answers of one model in a file; questions are sent from this process, or by the workers of ``cluster``."""
 
     def __init__(
         self,
@@ -164,14 +150,11 @@ class Answers:
         beside: Path | None = None,
         store: AnswerStore | None = None,
     ) -> None:
-        """Create the object without reading the file.
+        """Create the object without reading the file, which need not exist.
 
-        Args:
-            path: file of the answers, which need not exist.
-            config: settings of the model.
-            base: second file from which answers are read.
-            beside: path beside which :meth:`merge` finds the files of other processes; ``path`` by default.
-            store: the user's cache of answers, which is used for models at endpoints; None for no cache.
+        Answers are also read from the file ``base``. Beside the path ``beside``, by default ``path``, :meth:`merge`
+        finds the files of other processes. ``store`` is the user's cache, which is used for models at endpoints; None
+        for no cache.
         """
         self.path, self._config, self._beside = path, config, beside or path
         self.cluster: Cluster | None = None
@@ -232,9 +215,8 @@ class Answers:
         run ended early. Returns the number of distinct questions by state: "probabilities" and "text" for answers with
         and without token probabilities, "refused", and "unasked" for questions without an answer.
 
-        Raises:
-            ShoeError: if all further questions would fail.
-            InputError: if the file cannot be read or written, or has answers of another model.
+        Raises ShoeError if all further questions would fail, and InputError if the file cannot be read or written, or
+        has answers of another model.
         """
         budget, tally = budget or Budget(), tally or Tally(self._config.model)
         self._ledger.refresh()
@@ -294,23 +276,12 @@ class Answers:
         self, questions: Questions, budget: Budget, display: Progress, *, probabilities: bool
     ) -> Counter[str]:
         """Do :meth:`ask`, showing progress. Ctrl-C acts as a used-up budget; a second raises KeyboardInterrupt."""
-        tally = Tally("answers", is_unpriced=self._config.asks and self._config.price is None)
-        done, counts, errors = Event(), Counter[str](), list[BaseException]()
+        tally, done = Tally("answers", is_unpriced=self._config.asks and self._config.price is None), Event()
         more: dict[str, Any] = {"tally": tally, "say": display.say, "probabilities": probabilities}
-
-        def work() -> None:
-            try:
-                counts.update(self.ask(questions, budget=budget, **more))
-            except BaseException as error:
-                errors.append(error)
-            finally:
-                done.set()
-
-        Thread(target=work, name="shoe-ask", daemon=True).start()
+        counts = ThreadPoolExecutor(1).submit(self.ask, questions, budget=budget, **more)
+        counts.add_done_callback(lambda _: done.set())
         wait_with_progress(done, [tally], budget, display)
-        if errors:
-            raise errors[0]
-        return counts
+        return counts.result()
 
     def read(self) -> Iterator[Answer]:
         """Yield one answer (perhaps a refusal) to each question in the file; of several answers, the first."""
@@ -329,8 +300,7 @@ class Answers:
         """
         by_key = {answer.key: answer for answer in self.read()}
         for question in questions:
-            answer = by_key.get(Ask(question, self._identity).key.hex())
-            if answer is not None:  # the recorded file name or detection scores may differ from those of the question
+            if answer := by_key.get(Ask(question, self._identity).key.hex()):
                 yield msgspec.structs.replace(answer, **{name: question.about.get(name) for name in ("image", "pair")})
 
     def _keys(self, questions: Questions) -> Keys:

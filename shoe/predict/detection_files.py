@@ -32,20 +32,13 @@ _ITEM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names that belong to the category IDs and image IDs in files of detections.
+    """Names that belong to the category IDs and image IDs in files of detections."""
 
-    Attributes:
-        categories: class name by category ID.
-        indices: class names by index from 0.
-        whose: source of the category IDs for messages, such as "COCO" or a file name.
-        images: file name by image ID.
-        renamed: benchmark object by detector label, for labels with other names than the benchmark's.
-    """
-
-    categories: Mapping[int, str]
-    indices: Sequence[str]
-    whose: str
-    images: Mapping[int | str, str] = field(default_factory=dict)
+    categories: Mapping[int, str]  # class name by category ID
+    indices: Sequence[str]  # class names by index from 0
+    whose: str  # source of the category IDs for messages, such as "COCO" or a file name
+    images: Mapping[int | str, str] = field(default_factory=dict)  # file name by image ID
+    # Benchmark object by detector label, for labels with other names than the benchmark's.
     renamed: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -136,10 +129,8 @@ def _renamed(path: Path, lines: Sequence[str], benchmark: Benchmark) -> dict[str
     return renamed
 
 
-DETECTIONS = "shoe detections"
-"""Format name in the first line of shoe's files of detections."""
-_OUTSIDE = 2.0
-"""Number of pixels by which boxes may extend beyond the image, because of rounding."""
+DETECTIONS = "shoe detections"  # format name in the first line of shoe's files of detections
+_OUTSIDE = 2.0  # number of pixels by which boxes may extend beyond the image, because of rounding
 _NUMBER = re.compile(r"(\d+)\D*$")
 _MOST_NAMED = 5
 _FORMS = "COCO results, a folder of YOLO label files, or JSON Lines of shoe detections"
@@ -159,11 +150,9 @@ class FileBox(NamedTuple):
 class Detections:
     """Detections in the images of a run.
 
-    Attributes:
-        pictures: detections by file name of the image, including images without detections.
-        unknown: number of excluded boxes by label, for labels that are no object of the benchmark.
-        other_images: number of excluded boxes in images that are not part of the run.
-        by: settings of the detector, as JSON.
+    ``pictures`` are the detections by file name of the image, also of images without detections. ``unknown`` is the
+    number of excluded boxes by label, for labels that are no object of the benchmark, and ``other_images`` that of
+    boxes in images that are not part of the run. ``by`` are the settings of the detector, as JSON.
     """
 
     pictures: dict[str, Detected]
@@ -188,12 +177,9 @@ class _Dataset(Struct):
 def read_detections(path: str | Path, pictures: Sequence[Picture], names: Names, benchmark: Benchmark) -> Detections:
     """Read the detections in images from a file, or from a folder of YOLO label files.
 
-    ``pictures`` are the images of the run, and ``names`` the names of the category and image IDs. Boxes in other
-    images, and boxes whose label is no object of the benchmark, are counted and left out.
-
-    Raises:
-        InputError: if the format is unknown; if a class or image ID is unknown; if a box is outside its image; if no
-            image is one of ``pictures``; or if no label is an object of the benchmark.
+    Boxes in images that are not in ``pictures``, and boxes whose label is no object of the benchmark, are counted and
+    left out. Raise InputError if the format, a class or an image ID is unknown, a box is outside its image, no image is
+    one of ``pictures``, or no label is an object of the benchmark.
     """
     path = Path(path)
     boxes_in_file, by, seen_images = _boxes(path, pictures, names)
@@ -296,10 +282,7 @@ def check_same(path: Path, record: Detected, picture: Picture | None) -> None:
 
 
 def _coco(path: Path, results: Iterable[_Result], names: Names, pictures: Sequence[Picture]) -> Iterable[FileBox]:
-    """Yield the boxes of COCO results, with image IDs replaced by image names.
-
-    ``names.images`` contains the names. If it is empty, the ID of an image is the number at the end of the image name.
-    """
+    """Yield the boxes of COCO results, with image IDs replaced by ``names.images``, or if empty, by file name."""
     of_number: dict[int, str | None] = {}
     for picture in pictures:
         if match := _NUMBER.search(picture.path.stem):
@@ -355,8 +338,7 @@ def _yolo_line(path: Path, place: str, fields: Sequence[str], picture: Picture, 
 
 def detected(picture: Picture, detections: Iterable[Detection]) -> Detected:
     """Return the detections of an image together with the image's name, digest and size."""
-    name, digest, width, height = picture.name, picture.digest, picture.width, picture.height
-    return Detected(image=name, digest=digest, width=width, height=height, detections=tuple(detections))
+    return Detected(**picture.about, detections=tuple(detections))
 
 
 def inside(

@@ -150,13 +150,9 @@ def detect_all(
     """Detect objects in images, and write the detections to a new or unfinished file.
 
     The file contains the given images, from large to small, followed by all other images that it contained before, by
-    name. Raise InputError if the file is from another detector, if an image differs from the image in the file, or if
-    an image cannot be read.
-
-    Args:
-        pictures: images in which objects are detected, unless their detections are in the file or in ``known``.
-        progress: callback that takes the number of finished images.
-        known: detections of the same detector from other files, which are copied into the file.
+    name. Detections of the same detector from other files (``known``) are copied. ``progress`` is called with the
+    number of finished images. Raise InputError if the file is from another detector, if an image differs from the image
+    in the file, or if an image cannot be read.
     """
     with appender(path, DETECTIONS, detector.by) as add:
         by_name = {picture.name: picture for picture in pictures}

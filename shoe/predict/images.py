@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif", ".heic", ".heif")
 """File name extensions of images in a folder; images that Pillow cannot read are errors, and are not skipped."""
-MOST_PIXELS = 100_000_000
-"""Maximum number of pixels of an image. An image with this number of pixels needs 300 MB of memory."""
+MOST_PIXELS = 100_000_000  # of an image, which then needs 300 MB of memory
 _DIGEST_BYTES = 16
 _ORIENTATION = 0x0112
 _SIDEWAYS = (5, 6, 7, 8)
@@ -38,19 +37,18 @@ _BROKEN = (OSError, SyntaxError, ValueError, TypeError, KeyError, IndexError, EO
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Image file that can be read.
-
-    Attributes:
-        name: file name, without folders.
-        digest: hash of the file content, as 32 hex digits.
-        width, height: size in pixels after the EXIF rotation.
-    """
+    """Image file that can be read, with a hash of its content, and its size in pixels after the EXIF rotation."""
 
     name: str
     path: Path
     digest: str
     width: int
     height: int
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Fields that records of detections and pairs share."""
+        return {"image": self.name, "digest": self.digest, "width": self.width, "height": self.height}
 
 
 def picture_files(places: Sequence[str | Path]) -> list[Path]:
@@ -66,15 +64,13 @@ def picture_files(places: Sequence[str | Path]) -> list[Path]:
         if place.is_dir():
             files = sorted(path for path in place.iterdir() if path.suffix.lower() in SUFFIXES)
             if not files:
-                raise InputError(
-                    place, found="a folder without images", expected=f"files that end in {', '.join(SUFFIXES)}"
-                )
+                expected = f"files that end in {', '.join(SUFFIXES)}"
+                raise InputError(place, found="a folder without images", expected=expected)
         for path in files:
             if by_name.setdefault(path.name, path) != path:
                 hint = f"the first image with this name is {by_name[path.name]}"
-                raise InputError(
-                    path, found="a second image with this name", expected="a different name for each image", hint=hint
-                )
+                found, expected = "a second image with this name", "a different name for each image"
+                raise InputError(path, found=found, expected=expected, hint=hint)
     return list(by_name.values())
 
 
@@ -162,20 +158,18 @@ def _opened(path: Path, data: bytes) -> Iterator[Any]:
         from PIL import Image as Images, UnidentifiedImageError
     except ImportError:
         raise MissingExtraError("reading images", "predict") from None
-    expected = "an image"
     if not data:
-        raise InputError(path, found="an empty file", expected=expected)
+        raise InputError(path, found="an empty file", expected="an image")
+    most = f"at most {MOST_PIXELS / 1e6:g} million"
     try:
-        image = Images.open(io.BytesIO(data))
-        width, height = image.size
-        if width * height > MOST_PIXELS:
-            found = f"{width:,} x {height:,} pixels"
-            raise InputError(path, found=found, expected=f"at most {MOST_PIXELS / 1e6:g} million")
-        with image:
+        with Images.open(io.BytesIO(data)) as image:
+            width, height = image.size
+            if width * height > MOST_PIXELS:
+                raise InputError(path, found=f"{width:,} x {height:,} pixels", expected=most)
             yield image
     except Images.DecompressionBombError:
-        raise InputError(path, found="too many pixels", expected=f"at most {MOST_PIXELS / 1e6:g} million") from None
+        raise InputError(path, found="too many pixels", expected=most) from None
     except UnidentifiedImageError:
-        raise InputError(path, found=f"a file that is not an image ({quote(data[:16])})", expected=expected) from None
+        raise InputError(path, found=f"a file that is not an image ({quote(data[:16])})", expected="an image") from None
     except _BROKEN as error:
         raise InputError(path, found=f"a damaged image ({error})", expected="an undamaged image") from None

@@ -109,10 +109,7 @@ def paired(detected: Detected, rule: PairRule) -> Paired:
 
 
 def pair_recall(paired: Iterable[Paired], truth: GroundTruth) -> PairFigures:
-    """Return recall and precision of selected pairs; the recall is the maximum recall of predictions on these pairs.
-
-    ``paired`` are the pairs by image; other images are ignored. Annotations with equal boxes and object count once.
-    """
+    """Return recall (the maximum recall of predictions on these pairs) and precision of the distinct selected pairs."""
     records = list(paired)
     rows = [(number, pair) for number, record in enumerate(records) for pair in record.pairs]
     objects, object_ = number_words(pair.object for _, pair in rows)
@@ -143,10 +140,9 @@ def _not_suppressed(boxes: Floats, score: Floats, label: NDArray[np.object_], mo
 
 
 def _best(rows: Indices, score: Floats, rank: Floats, rule: PairRule, most: int) -> Indices:
-    """Return the selected rows: at most ``most`` rows with a score of at least ``rule.min_score``, by ``rank``.
+    """Return the ``most`` rows, by descending ``rank``, with a score of at least ``rule.min_score``.
 
-    If fewer than ``rule.at_least`` rows have this score, the ``rule.at_least`` best-scored rows are returned. ``rank``
-    is the (n,) value by which rows are sorted, descending.
+    If fewer than ``rule.at_least`` rows have this score, the ``rule.at_least`` best-scored rows are returned.
     """
     enough = rows[score[rows] >= rule.min_score]
     if len(enough) < rule.at_least:
@@ -156,13 +152,7 @@ def _best(rows: Indices, score: Floats, rank: Floats, rule: PairRule, most: int)
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of the images of a run, and the settings with which the pairs were selected.
-
-    Attributes:
-        records: pairs per image, in the order of the images.
-        boxes: settings of the detector, as JSON.
-        rule: name of the pair rule; "file" for pairs from a file.
-    """
+    """Pairs per image of a run, with the settings of the detector and of the rule ("file": pairs from a file)."""
 
     records: Sequence[Paired]
     boxes: Mapping[str, Any]
@@ -250,10 +240,7 @@ def read_paired(path: str | Path, pictures: Sequence[Picture], names: Names, ben
             if pair.o_label not in object_of:
                 object_of[pair.o_label] = _object(path, place, pair.o_label, names, benchmark)
             pairs[number].append(Pair(human, thing, object_of[pair.o_label], pair.h_score, pair.o_score))
-    of_image = [
-        Paired(image=picture.name, digest=picture.digest, width=picture.width, height=picture.height, pairs=tuple(some))
-        for picture, some in zip(pictures, pairs, strict=True)
-    ]
+    of_image = [Paired(**picture.about, pairs=tuple(some)) for picture, some in zip(pictures, pairs, strict=True)]
     return Pairs(of_image, {"file": path.name})
 
 

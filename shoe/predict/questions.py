@@ -24,8 +24,7 @@ from shoe.predict.records import Pair
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-SCHEME = 1
-"""Version of the computation of the keys of answers."""
+SCHEME = 1  # version of the computation of the keys of answers
 
 
 class Picture(Protocol):
@@ -41,39 +40,30 @@ class Picture(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question about one image file.
+    """A question about one image file."""
 
-    Attributes:
-        pictures: images that are shown before the text, in this order.
-        system: system prompt with instructions; "" for no system prompt.
-        words: expected first words of the answer, such as ("yes", "no"). Local back ends record their probabilities.
-        prompt: hash of the prompt file.
-        about: values for fields of :class:`~shoe.predict.records.Answer` that describe the question: image, pair, ...
-    """
-
-    pictures: Sequence[Picture]
+    pictures: Sequence[Picture]  # images that are shown before the text, in this order
     text: str
-    system: str = ""
+    system: str = ""  # system prompt with instructions; "" for no system prompt
+    # Expected first words of the answer, such as ("yes", "no"). Local back ends record their probabilities.
     words: tuple[str, ...] = ()
-    prompt: str = ""
+    prompt: str = ""  # hash of the prompt file
+    # Values for fields of :class:`~shoe.predict.records.Answer` that describe the question: image, pair, ....
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Ask(Request):
-    """Request that sends one question to one model. The key is a hash of everything on which the answer depends."""
+    """Request that sends one question to one model. The key is a hash of everything on which the answer depends.
 
-    __slots__ = ("question",)
+    ``identity`` contains the model, its revision and the decoding settings of the back end.
+    """
+
+    __slots__ = ("digests", "question")
 
     def __init__(self, question: Question, identity: Mapping[str, Any]) -> None:
-        """Create a request; ``identity`` contains the model, its revision and the decoding settings of the back end."""
-        self.question = question
+        self.question, self.digests = question, [picture.digest for picture in question.pictures]
         parts = [SCHEME, identity, self.digests, question.prompt, question.system, question.text, question.words]
         super().__init__(hashlib.blake2b(canonical(parts), digest_size=KEY_BYTES).digest(), {}, question.about)
-
-    @property
-    def digests(self) -> list[str]:
-        """Digests of the images of the question, in order."""
-        return [picture.digest for picture in self.question.pictures]
 
     def payload(self) -> dict[str, Any]:
         """Return the request body: messages in OpenAI's format, with the images as data URLs."""
@@ -116,23 +106,14 @@ _FIELDS = {
     "letters": ("person", "thing", "options"),
     "image": (),
 }
-WHOLE = "image"
-"""Kind of question about a whole image, without pairs."""
-WAYS = tuple(_FIELDS)
-"""Names of the kinds of questions."""
-TOKENS = {"phrase": 24, "yes-no": 1, "letters": 1, "image": 2048}
-"""Default limit of tokens per answer, by kind of question."""
+WHOLE = "image"  # kind of question about a whole image, without pairs
+WAYS = tuple(_FIELDS)  # names of the kinds of questions
+TOKENS = {"phrase": 24, "yes-no": 1, "letters": 1, "image": 2048}  # default limits per answer
 
 
 @dataclass(frozen=True, slots=True)
 class VisualPrompt:
-    """Visual prompt of one pair.
-
-    Attributes:
-        pictures: images in the order in which they are shown.
-        person, thing: descriptions of the person and of the object, such as "the person in the blue box" and "the
-            bicycle at [10, 20, 90, 80]".
-    """
+    """Images to be shown, and descriptions of person and object, such as "the person in the blue box"."""
 
     pictures: Sequence[Picture]
     person: str
@@ -141,23 +122,14 @@ class VisualPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Kind of question, with its prompt.
+    """Kind of question, with its prompt."""
 
-    Attributes:
-        name: name of the kind: "phrase", "yes-no", "letters" or "image".
-        digest: 16 hex digits of a hash of the prompt.
-        instructions: system prompt; "" for no system prompt.
-        question: template of the text of the user.
-        rounds: number of option orders (A, B, ...) in which a question of the kind "letters" is asked.
-        seed: random seed for the option orders.
-    """
-
-    name: str
-    digest: str
-    instructions: str
-    question: Template
-    rounds: int = 2
-    seed: int = 0
+    name: str  # name of the kind: "phrase", "yes-no", "letters" or "image"
+    digest: str  # 16 hex digits of a hash of the prompt
+    instructions: str  # system prompt; "" for no system prompt
+    question: Template  # template of the text of the user
+    rounds: int = 2  # number of option orders (A, B, ...) in which a question of the kind "letters" is asked
+    seed: int = 0  # random seed for the option orders
 
     @classmethod
     def read(cls, name: str, path: Path | None = None, rounds: int = 2, seed: int = 0) -> Way:
@@ -203,10 +175,8 @@ class Way:
                     yield question({"action": action}, YES_NO, verb=verb)
             return
         if len(verbs) > len(LETTERS):
-            raise OptionError(
-                f"way to ask 'letters': found {pluralize(len(verbs), 'verb')} for {quote(pair.object)}, "
-                f"expected at most {len(LETTERS)}: use `--way yes-no`"
-            )
+            found, most = f"{pluralize(len(verbs), 'verb')} for {quote(pair.object)}", len(LETTERS)
+            raise OptionError(f"way to ask 'letters': found {found}, expected at most {most}: use `--way yes-no`")
         for order in orders(list(verbs), self.rounds, self.seed):
             letters = LETTERS[: len(order)]
             lines = [f"{letter}. {verbs[verb]}" for letter, verb in zip(letters, order, strict=True)]

@@ -7,14 +7,16 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
 from shoe.core.errors import InputError, quote
-from shoe.core.io.files import atomic_write, read_bytes
+from shoe.core.io.files import atomic_write, os_errors, read_bytes
 from shoe.core.io.json import Box, Finite, explain_error, parse_json
+from shoe.llm.errors import REFUSALS, text_of
+from shoe.llm.ledger import check_first_line
 from shoe.llm.ledger_writer import locked_lines, write_all
 
 # The optional first line holds the format and the settings. A killed process leaves at most an incomplete last line,
@@ -30,10 +32,9 @@ def first_line(form: str, by: Mapping[str, Any], **more: Any) -> bytes:
 
 
 def read_lines(path: str | Path, kind: type[T], form: str) -> tuple[dict[str, Any], list[T]]:
-    """Read a JSON Lines file with records of type ``kind``. An incomplete last line is skipped.
+    """Return (settings in the first line or {}, records of type ``kind``) of a JSON Lines file.
 
-    Return (settings in the first line, records); the settings are {} if the file has no line with settings. Raise
-    InputError if the file has another format, or a line is not a valid record.
+    An incomplete last line is skipped. Raise InputError for another format, or a line that is not a valid record.
     """
     lines = read_bytes(path).split(b"\n")
     by: dict[str, Any] = {}
@@ -84,35 +85,22 @@ def appender(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Cal
     Raise InputError if the file cannot be written, is being written by another process, or has other settings.
     """
     path, first = Path(path), first_line(form, by)
-    with locked_lines(
-        path, first, lambda line: _check_settings(path, line, first), stopping=lambda: True, say=print
-    ) as handle:
+    with locked_lines(path, first, lambda line: _check_settings(path, line, first), lambda: True, print) as handle:
         if handle is None:
             found = "a file that another process is writing"
             raise InputError(path, found=found, expected="a file used only by this run")
 
         def add(record: msgspec.Struct) -> None:
-            try:
+            with os_errors(path, "a writable file"):
                 write_all(handle, msgspec.json.encode(record) + b"\n")
-            except OSError as error:
-                raise InputError(path, found=error.strerror or str(error), expected="a writable file") from None
 
         yield add
         os.fsync(handle)
 
 
 def _check_settings(path: str | Path, line: bytes, first: bytes) -> None:
-    """Raise InputError if ``line``, the first line of a file, differs from the expected line ``first``."""
-    if line != first:
-        try:
-            before, now = (msgspec.json.decode(text)["by"] for text in (line, first))
-            names = [name for name in now if before.get(name) != now[name]]
-            shown = [f"{name} {before.get(name)}, not {now[name]}" for name in names]
-        except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
-            shown = []
-        found = ", ".join(shown[:3]) or quote(line[:60].decode("utf-8", "replace"))
-        expected, hint = "a file made with the same settings", "choose another file name, or delete this file"
-        raise InputError(path, record="line 1", found=found, expected=expected, hint=hint)
+    hint = "choose another file name, or delete this file"
+    check_first_line(path, line, first, "by", "a file made with the same settings", hint)
 
 
 Score = Annotated[float, Meta(ge=0, le=1, extra={"expected": "a number from 0 to 1"})]
@@ -135,12 +123,9 @@ class Detection(Struct, frozen=True, gc=False):
 
 
 class Detected(Struct, frozen=True, kw_only=True, gc=False):
-    """Detections in one image, as in one line of a file of detections.
+    """Detections in one image (file name without folders), as in one line of a file of detections.
 
-    Attributes:
-        image: file name, without folders.
-        digest: 32 hex digits of a hash of the image file; "" if unknown.
-        width, height: size in pixels after the EXIF rotation; 0 if unknown.
+    ``digest`` is a hash of the image file, "" if unknown; the size is in pixels after the EXIF rotation, 0 if unknown.
     """
 
     image: str
@@ -170,48 +155,94 @@ class Paired(Struct, frozen=True, kw_only=True, gc=False, rename={"image": "file
     pairs: Annotated[tuple[Pair, ...], Meta(extra={"item": "pair"})]
 
 
-class Alternative(Struct, frozen=True, array_like=True, gc=False):
-    """Possible token at one position of an answer.
+class Token(Struct, frozen=True, array_like=True, gc=False):
+    """Generated or possible token of an answer; ``top`` are the likeliest tokens at the position of a generated token.
 
-    Attributes:
-        logprob: natural logarithm of the raw probability, before temperature, penalties and truncation.
-        id: index in the model's vocabulary; -1 if unknown.
+    ``logprob`` is the natural logarithm of the raw probability, before temperature, penalties and truncation, and
+    ``id`` the index in the model's vocabulary, -1 if unknown.
     """
 
     text: str
     logprob: Finite
     id: int = -1
-
-
-class Token(Struct, frozen=True, array_like=True, gc=False):
-    """Generated token, with attributes as in :class:`Alternative`; ``top`` are the likeliest tokens at its position."""
-
-    text: str
-    logprob: Finite
-    id: int = -1
-    top: tuple[Alternative, ...] = ()
+    top: "tuple[Token, ...]" = ()
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """Answer of a model to one question about a pair or a whole image, as read from an answer file.
+    """Answer of a model to one question about a pair or a whole image, as read from an answer file."""
 
-    Attributes:
-        key: hash of image, boxes, prompt, model and decoding settings, as 32 hex digits.
-        pair: pair about which the question is asked; None for a question about the whole image.
-        way: kind of question: "phrase", "yes-no", "letters" or "image".
-        verb: verb in a yes-no question; "" for other questions.
-        options: verbs in a question with letters, in the order of the letters A, B, ...
-        text: text of the model, unchanged.
-        tokens: generated tokens, possibly with the end token; None if the endpoint returns no token probabilities.
-        finish: reason why the text ended: "stop", "length", or another word from the endpoint.
-    """
-
-    key: str
+    key: str  # hash of image, boxes, prompt, model and decoding settings, as 32 hex digits
     image: str
-    pair: Pair | None = None
-    way: str
-    verb: str = ""
-    options: tuple[str, ...] = ()
+    pair: Pair | None = None  # pair about which the question is asked; None for a question about the whole image
+    way: str  # kind of question: "phrase", "yes-no", "letters" or "image"
+    verb: str = ""  # verb in a yes-no question; "" for other questions
+    options: tuple[str, ...] = ()  # verbs in a question with letters, in the order of the letters A, B, ...
     text: str
+    # Generated tokens, possibly with the end token; None if the endpoint returns no token probabilities.
     tokens: tuple[Token, ...] | None = None
-    finish: str = "stop"
+    finish: str = "stop"  # reason why the text ended: "stop", "length", or another word from the endpoint
+
+
+# Answers as chat completions
+
+REFUSED = "refused"
+LEAST = -9999.0  # log probability that stands for a probability of 0, as in the responses of endpoints
+
+
+class GeneratedText(NamedTuple):
+    """Text of an answer, its tokens (None if unknown), and the reason why the text ended ("stop", "length", ...)."""
+
+    text: str
+    tokens: tuple[Token, ...] | None
+    finish: str
+
+
+def completion(answer: GeneratedText, prompt_tokens: int) -> dict[str, Any]:
+    """Return an answer as a chat completion in the format of OpenAI. Tokens have an additional ``id``."""
+    tokens = answer.tokens or ()
+    content = [{**_token_json(token), "top_logprobs": [_token_json(other) for other in token.top]} for token in tokens]
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": answer.text},
+        "logprobs": None if answer.tokens is None else {"content": content},
+        "finish_reason": answer.finish,
+    }
+    usage = {"prompt_tokens": prompt_tokens, "completion_tokens": len(tokens)}
+    return {"object": "chat.completion", "choices": [choice], "usage": usage}
+
+
+def read_completion(raw: Mapping[str, Any]) -> GeneratedText:
+    """Return the text and tokens of the first choice in a chat completion: "" for missing text, None without tokens.
+
+    A refusal, also by a content filter, has no tokens and the finish "refused".
+    """
+    choices, error = raw.get("choices"), raw.get("error")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    message: Mapping[str, Any] = choice["message"] if isinstance(choice.get("message"), dict) else {}
+    is_filtered = isinstance(error, dict) and error.get("code") in REFUSALS
+    if choice.get("finish_reason") == "content_filter" or message.get("refusal") or is_filtered:
+        return GeneratedText(text_of(message.get("refusal")), None, REFUSED)
+    match choice.get("logprobs"):
+        case {"content": list(items)}:
+            parsed = [_token(item) for item in items]
+        case _:
+            parsed = []
+    tokens = tuple(token for token in parsed if token is not None)
+    is_complete = bool(tokens) and len(tokens) == len(parsed)
+    finish = str(choice.get("finish_reason") or "stop")
+    return GeneratedText(text_of(message.get("content")), tokens if is_complete else None, finish)
+
+
+def _token_json(token: Token) -> dict[str, Any]:
+    number = {} if token.id < 0 else {"id": token.id}
+    return {"token": token.text, "logprob": token.logprob, **number}
+
+
+def _token(item: Any) -> Token | None:
+    match item:
+        case {"token": str(text), "logprob": int() | float() as logprob} if not isinstance(logprob, bool):
+            number, top = item.get("id", -1), item.get("top_logprobs")
+            others = map(_token, top if isinstance(top, list) else ())
+            known = tuple(other for other in others if other is not None)
+            return Token(text, max(float(logprob), LEAST), number if isinstance(number, int) else -1, known)
+    return None

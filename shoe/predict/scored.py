@@ -1,15 +1,26 @@
-"""Conversion of recorded answers to predictions of interactions.
+"""Confidence of a model in its answers, and conversion of recorded answers to predictions of interactions.
 
-The score of a prediction is confidence * (human score * object score)^power. With confidence ``none``, predictions have
-no score. They are then every phrase, every verb with the answer yes, and the option that was chosen most often.
+The score of a prediction is confidence * (human score * object score)^power. The confidence is computed from the stored
+token probabilities by a formula, the policy. Policies by kind of question:
+
+- phrase: ``first``, probability of the first token; ``product``, ``mean`` (geometric) or ``minimum`` of the
+  probabilities of all tokens;
+- yes-no: ``yes``, P(yes) / (P(yes) + P(no)) at the beginning of the answer;
+- letters: ``letter``, P(letter) / sum of P over all letters of options, averaged over several orders of the options;
+- all: ``none``, no confidence and no score. Predictions are then every phrase, every verb with the answer yes, and the
+  option that was chosen most often.
+
+The probability of a word is the sum over all stored tokens that spell the word ("yes", " Yes"). Endpoints return only
+the likeliest tokens. If no stored token spells the word, the probability of the least likely stored token, an upper
+bound, is used.
 """
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from math import prod
+from math import exp, prod
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,34 +31,94 @@ from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import InputError, OptionError
 from shoe.core.io.files import atomic_write
-from shoe.predict.confidence import (
-    NONE,
-    REFUSED,
-    first_token,
-    letter_confidences,
-    phrase_confidence,
-    spells,
-    word_shares,
-)
 from shoe.predict.questions import LETTERS, WHOLE, YES_NO, verbs_of
-from shoe.predict.records import Answer, Pair, first_line, write_lines
+from shoe.predict.records import REFUSED, Answer, Pair, Token, first_line, write_lines
 from shoe.version import __version__
 
-Sizes = Mapping[str, tuple[int, int]]
-"""(width, height) in pixels of each image, by file name."""
+NONE = "none"
+_OPENING = "\"'`*([ \t\r\n"
+_AROUND = _OPENING + ".,:)]"
+PHRASES: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "first": lambda logprobs: logprobs[0],
+    "product": sum,
+    "mean": lambda logprobs: sum(logprobs) / len(logprobs),
+    "minimum": min,
+}
+"""Policies for phrases: function from the log probabilities of the tokens to the logarithm of the confidence."""
+POLICIES: Mapping[str, tuple[str, ...]] = {
+    "phrase": ("mean", "first", "product", "minimum", NONE),
+    "yes-no": ("yes", NONE),
+    "letters": ("letter", NONE),
+    "image": (NONE,),
+}
+"""Names of the policies by kind of question, the default first."""
+
+
+def phrase_confidence(answer: Answer, policy: str) -> float | None:
+    """Return the confidence (0 to 1) in a phrase, by the formula ``policy``; None without tokens or text.
+
+    >>> from math import log
+    >>> tokens = (Token("rid", log(0.5)), Token("ing", log(0.98)))
+    >>> answer = Answer(key="", image="a.jpg", way="phrase", text="riding", tokens=tokens)
+    >>> [round(phrase_confidence(answer, policy), 2) for policy in ("first", "product", "mean", "minimum")]
+    [0.5, 0.49, 0.7, 0.5]
+    """
+    tokens, text = answer.tokens or (), answer.text.strip()
+    complete, shorter = ("".join(token.text for token in part).strip() for part in (tokens, tokens[:-1]))
+    if answer.finish == "stop" and complete != text and shorter == text:  # an end token, which some endpoints return
+        tokens = tokens[:-1]
+    logprobs = [token.logprob for token in tokens]
+    return exp(PHRASES[policy](logprobs)) if logprobs else None
+
+
+def letter_confidences(answers: Iterable[Answer]) -> dict[str, float] | None:
+    """Return {option: relative probability}, averaged over answers to the same question with other option orders.
+
+    An answer is left out if none of its stored tokens is the letter of an option; if no answer is left, returns None.
+    If only some letters are stored, the other letters get the probability of the least likely stored token.
+    """
+    of_answers = ((answer.options, word_shares(answer, LETTERS[: len(answer.options)])) for answer in answers)
+    found = [dict(zip(options, shares, strict=True)) for options, shares in of_answers if shares is not None]
+    return {option: sum(shares[option] for shares in found) / len(found) for option in found[0]} if found else None
+
+
+def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
+    """Return the probability that an answer starts with each word, scaled to sum 1; None if no token fits a word.
+
+    If tokens fit only some words, the other words get the probability of the least likely stored token.
+    """
+    token = first_token(answer)
+    if token is None:
+        return None
+    logprobs = {(other.text, other.id): other.logprob for other in token.top}
+    logprobs.setdefault((token.text, token.id), token.logprob)
+    masses = [sum(exp(value) for (text, _), value in logprobs.items() if spells(text, word)) for word in words]
+    if not any(masses):
+        return None
+    masses = [mass or exp(min(logprobs.values())) for mass in masses]
+    return [mass / sum(masses) for mass in masses]
+
+
+def first_token(answer: Answer) -> Token | None:
+    """Return the first token with more than blanks, quotes, "(", "[" or "*"; else the first; None without tokens."""
+    tokens = answer.tokens or (None,)
+    return next((token for token in tokens if token and token.text.strip(_OPENING)), tokens[0])
+
+
+def spells(text: str, word: str) -> bool:
+    """Return whether a token's text is a word, apart from case (of longer words), blanks and punctuation around it."""
+    bare = text.strip(_AROUND)
+    return bare == word or (len(word) > 1 and bare.lower() == word.lower())
+
+
+Sizes = Mapping[str, tuple[int, int]]  # (width, height) in pixels of each image, by file name
 _FORM = "shoe predictions"
-_CONVENTION = "thousand"
-"""Box convention that the prompt requires for answers about whole images."""
+_CONVENTION = "thousand"  # box convention that the prompt requires for answers about whole images
 
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """Settings for the computation of scores from answers.
-
-    Attributes:
-        policy: name of the formula for the confidence; see :mod:`shoe.predict.confidence`.
-        power: exponent of the product of the detection scores; with 0, detection scores have no effect.
-    """
+    """Policy for the confidence (see the module), and exponent of the detection scores."""
 
     policy: str
     power: float = 1.0
@@ -55,11 +126,9 @@ class Scoring:
 
 @dataclass(slots=True)
 class WrittenCounts:
-    """Numbers of written predictions, refused answers and unusable answers.
+    """Numbers of written predictions (also per score), refused answers and unusable answers.
 
-    Attributes:
-        unread: number of answers about pairs that are empty, or contain no expected word or letter.
-        scores: number of predictions for each score.
+    Unusable (``unread``) are answers about pairs that are empty, or contain no expected word or letter.
     """
 
     predictions: int = 0
@@ -83,14 +152,9 @@ def write_scored(
 ) -> WrittenCounts:
     """Write predictions as shoe's JSON Lines: one prediction per line, and one line per image without predictions.
 
-    Args:
-        answers: answers to one kind of question, grouped by pair.
-        sizes: size of each image of the run.
-        by: all settings, as JSON, for the first line of the file; None for no such line.
-
-    Raises:
-        OptionError: if ``scoring.policy`` needs token probabilities that the answers do not have.
-        InputError: if the file cannot be written.
+    ``answers`` are answers to one kind of question, grouped by pair. ``by`` are all settings, as JSON, for the first
+    line of the file; None for no such line. Raises OptionError if ``scoring.policy`` needs token probabilities that the
+    answers do not have, and InputError if the file cannot be written.
     """
     all_answers = list(answers)
     accepted = [answer for answer in all_answers if answer.finish != REFUSED]
@@ -178,12 +242,12 @@ def _interactions(
             if known and NO_INTERACTION in verbs_of(pair.object, benchmark):
                 confidences[NO_INTERACTION] = prod(1 - share for share in known.values())
         case _:
-            confidences = _letter_confidences(answers, policy, written)
+            confidences = _option_confidences(answers, policy, written)
     for verb, confidence in confidences.items():
         yield {"verb": verb}, confidence
 
 
-def _letter_confidences(answers: Sequence[Answer], policy: str, written: WrittenCounts) -> dict[str, float | None]:
+def _option_confidences(answers: Sequence[Answer], policy: str, written: WrittenCounts) -> dict[str, float | None]:
     if policy != NONE:
         written.unread += sum(word_shares(answer, LETTERS[: len(answer.options)]) is None for answer in answers)
         return dict(letter_confidences(answers) or {})

@@ -45,8 +45,7 @@ USUAL = "boxes"
 _PERSON_COLOUR, _OBJECT_COLOUR = (0, 0, 255), (255, 0, 0)
 _THICKNESS = 1 / 200
 _BLUR = 1 / 40
-_SMALLEST = 32
-"""Smallest width and height of a crop in pixels, if the image is large enough."""
+_SMALLEST = 32  # smallest width and height of a crop in pixels, if the image is large enough
 _DIGEST_BYTES = 16
 
 

@@ -8,27 +8,20 @@ BOX = [10.0, 20.0, 30.0, 40.0]
 
 # protocols.md 0.3: who compares what. QPIC and THID shift nothing; the official script and PPDM add 1 to all four
 # numbers of a prediction and nothing to the truth; UPT takes 1 from x1, y1 of the truth and nothing from a prediction.
-WORKED = [
-    *((CommonCoordinates.RAW, C, [10, 20, 30, 40]), (CommonCoordinates.RAW, P0, [10, 20, 30, 40])),
-    *((CommonCoordinates.RAW, P1, [10, 20, 30, 40]), (CommonCoordinates.INDICES, C, [11, 21, 31, 41])),
-    *((CommonCoordinates.INDICES, P0, [11, 21, 31, 41]), (CommonCoordinates.INDICES, P1, [10, 20, 30, 40])),
-    *((CommonCoordinates.EDGES, C, [10, 20, 30, 40]), (CommonCoordinates.EDGES, P0, [10, 20, 31, 41])),
-    (CommonCoordinates.EDGES, P1, [9, 19, 30, 40]),
-]
-
-
-@pytest.mark.parametrize(("common", "kind", "expected"), WORKED)
-def test_a_box_moves_as_worked_by_hand(common: CommonCoordinates, kind: Coordinates, expected: list[float]) -> None:
-    for kinds in ([kind], [kind, kind]):
-        moved = convert_boxes(np.array([BOX, BOX]), np.array(kinds, np.uint8), common)
-        assert moved.tolist() == [expected, expected]
+WORKED = {
+    CommonCoordinates.RAW: {C: [10, 20, 30, 40], P0: [10, 20, 30, 40], P1: [10, 20, 30, 40]},
+    CommonCoordinates.INDICES: {C: [11, 21, 31, 41], P0: [11, 21, 31, 41], P1: [10, 20, 30, 40]},
+    CommonCoordinates.EDGES: {C: [10, 20, 30, 40], P0: [10, 20, 31, 41], P1: [9, 19, 30, 40]},
+}
 
 
 @pytest.mark.parametrize("common", CommonCoordinates)
-def test_coordinates_may_differ_from_box_to_box(common: CommonCoordinates) -> None:
-    moved = convert_boxes(np.array([BOX, BOX, BOX]), np.array([P1, C, P0], np.uint8), common)
-    expected = {(s, f): box for s, f, box in WORKED}
-    assert moved.tolist() == [expected[common, P1], expected[common, C], expected[common, P0]]
+@pytest.mark.parametrize("kinds", [[C], [P0], [P1], [C, C, C], [P0, P0, P0], [P1, P1, P1], [P1, C, P0]])
+def test_boxes_move_as_worked_by_hand_each_in_its_coordinates(
+    common: CommonCoordinates, kinds: list[Coordinates]
+) -> None:
+    moved = convert_boxes(np.array([BOX] * 3), np.array(kinds, np.uint8), common)
+    assert moved.tolist() == [WORKED[common][kind] for kind in (kinds * 3)[:3]]
 
 
 def test_boxes_that_need_not_move_are_not_copied_and_given_boxes_are_left_alone() -> None:

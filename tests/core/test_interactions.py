@@ -59,18 +59,15 @@ def test_the_first_broken_row_is_named_with_its_image() -> None:
         Interactions.from_columns(**columns)
 
 
-def test_defaults_and_an_empty_table() -> None:
+def test_defaults_an_empty_table_and_boxes_of_one_pixel() -> None:
     table = one_triplet()
     assert (table.score.tolist(), table.sizes.tolist()) == ([1], [[0, 0]])
     assert (table.coordinates.tolist(), table.offsets.tolist()) == ([Coordinates.CONTINUOUS], [0, 1])
     table = Interactions.from_columns(**dict.fromkeys(columns_of_one_triplet(), ()))  # type: ignore[arg-type]
     assert (len(table), table.human_boxes.shape, table.offsets.tolist()) == (0, (0, 4), [0])
     assert table.triplet_coordinates.shape == (0,)
-
-
-@pytest.mark.parametrize("kind", [Coordinates.PIXELS_0, Coordinates.PIXELS_1])
-def test_a_box_that_counts_pixels_may_be_one_pixel(kind: Coordinates) -> None:
-    assert len(one_triplet(human_boxes=[[5, 5, 5, 5]], coordinates=kind)) == 1
+    for kind in (Coordinates.PIXELS_0, Coordinates.PIXELS_1):
+        assert len(one_triplet(human_boxes=[[5, 5, 5, 5]], coordinates=kind)) == 1
 
 
 def test_rows_are_grouped_by_image_and_keep_their_order() -> None:

@@ -3,15 +3,7 @@
 import numpy as np
 from hypothesis import given, strategies as st
 
-from shoe.core.arrays import (
-    argmax_per_run,
-    best_of_each,
-    blocks,
-    descending_order,
-    expand,
-    first_of_each,
-    index_in_group,
-)
+from shoe.core.arrays import argmax_per_run, best_of_each, blocks, descending_order, expand, index_in_group
 
 counts = st.lists(st.integers(0, 9), max_size=12)
 
@@ -34,19 +26,12 @@ def test_blocks_cover_all_elements_once_and_stay_small(sizes: list[int], most: i
     assert all(sum(sizes[start:end]) <= most + max(sizes) for start, end in found)
 
 
-def test_first_of_each_run() -> None:
-    assert first_of_each(np.array([3, 3, 1, 2, 2, 3])).tolist() == [True, False, True, True, False, True]
-    assert first_of_each(np.zeros(0, np.int64)).tolist() == []
+entries = st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.1, 0.5, 0.9])), max_size=30)
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.1, 0.5, 0.9])), max_size=30),
-    st.integers(1, 5),
-    st.booleans(),
-)
+@given(entries, st.integers(1, 5), st.booleans())
 def test_best_of_each_is_a_sort_and_a_cut(entries: list[tuple[int, float]], most: int, reverse: bool) -> None:
-    group = np.array([g for g, _ in entries], np.int64)
-    score = np.array([s for _, s in entries], np.float64)
+    group, score = np.array([g for g, _ in entries], np.int64), np.array([s for _, s in entries], np.float64)
     expected = []
     for g in range(4):
         of_group = [i for i in range(len(group)) if group[i] == g]

@@ -11,7 +11,6 @@ import pytest
 
 import shoe
 from shoe.core.errors import InputError, MissingExtraError
-from shoe.core.io import inspect_logs
 from shoe.demo import TRUTH
 from shoe.predictions import read_predictions_with_notes
 from tests.cli.run import refused, run
@@ -80,7 +79,7 @@ def test_a_cut_log_gets_one_line_and_exit_code_2(tmp_path: Path) -> None:
 
 
 def test_compressed_data_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inspect_logs, "LARGEST_UNPACKED", 1000)
+    monkeypatch.setattr("shoe.core.io.files.LARGEST_UNPACKED", 1000)
     with pytest.raises(InputError, match="GB of compressed"):
         shoe.read_predictions(DATA / "inspect.eval")
 

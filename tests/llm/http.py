@@ -28,7 +28,6 @@ class Heard:
         return orjson.loads(self.body)
 
     def form(self) -> dict[str, tuple[str | None, bytes]]:
-        """File name and content of each part of a multipart form."""
         head = f"Content-Type: {self.headers['content-type']}\r\n\r\n".encode()
         parts: Any = BytesParser(policy=HTTP).parsebytes(head + self.body).iter_parts()
         return {
@@ -61,7 +60,6 @@ def says_json(value: Any, status: int = 200, headers: Mapping[str, str] | None =
 
 
 def always(said: Says) -> Reply:
-    """A reply that is the same for all requests."""
 
     async def reply(heard: Heard) -> Says:
         return said
@@ -104,7 +102,6 @@ class Http:
         return f"http://127.0.0.1:{self.port}/v1"
 
     def call(self, function: Callable[[], Any]) -> Any:
-        """Call something in the server's thread."""
 
         async def called() -> Any:
             return function()

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.llm.http import Heard, Http, Reply, Says, says_json
+from tests.llm.http import Heard, Http, Reply, Says, always, says_json
 from tests.llm.server_batches import Batches
 from tests.llm.server_plan import NEVER_ARRIVES, NEVER_REACHED, Plan, Reader, completion
 
@@ -36,8 +36,6 @@ class Generator:
 
 
 class Endpoint:
-    """The routes and all that is counted."""
-
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.batches = Batches(plan)
@@ -57,9 +55,11 @@ class Endpoint:
     def add_to(self, http: Http) -> None:
         http.add("POST", "/v1/chat/completions", self.authorized(self.chat))
         http.add("GET", "/stats", self.stats)
+        elsewhere = Says(status=307, headers={"Location": "http://127.0.0.1:9/v1/chat/completions"})
         for path in ("chat/completions", "files"):
-            http.add("POST", f"/elsewhere/{path}", self.elsewhere)
-        http.add("POST", "/page/chat/completions", self.page)
+            http.add("POST", f"/elsewhere/{path}", always(elsewhere))
+        page = Says(b"<!doctype html><p>Welcome", kind="text/html; charset=utf-8")
+        http.add("POST", "/page/chat/completions", always(page))
         self.batches.add_to(http, self.authorized)
 
     def authorized(self, reply: Reply) -> Reply:
@@ -78,12 +78,6 @@ class Endpoint:
     def counted(self) -> dict[str, Any]:
         made = {"answers": self.generator.answers, "unreadable": self.generator.unreadable}
         return {**self.counts, **self.batches.counts, "most_in_flight": self.most_in_flight, **made}
-
-    async def elsewhere(self, heard: Heard) -> Says:
-        return Says(status=307, headers={"Location": "http://127.0.0.1:9/v1/chat/completions"})
-
-    async def page(self, heard: Heard) -> Says:
-        return Says(b"<!doctype html><p>Welcome", kind="text/html; charset=utf-8")
 
     async def chat(self, heard: Heard) -> Says | None:
         self.counts["requests"] += 1
@@ -145,7 +139,6 @@ class Endpoint:
 
 
 def error(status: int, message: str, code: str = "", headers: Mapping[str, str] | None = None) -> Says:
-    """An error as OpenAI writes it."""
     return says_json({"error": {"message": message, "type": "error", "code": code or None}}, status, headers)
 
 
@@ -158,7 +151,6 @@ class Server(Http):
         self.endpoint.add_to(self)
 
     def stats(self) -> dict[str, Any]:
-        """All that was counted."""
         counted: dict[str, Any] = self.call(lambda: json.loads(json.dumps(self.endpoint.counted())))
         return counted
 

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
@@ -12,14 +12,6 @@ from tests.llm.http import Heard, Http, Reply, Says, says_json
 from tests.llm.server_plan import Plan, share
 
 ENDED = ("completed", "expired", "cancelled", "failed")
-
-
-class Answers(Protocol):
-    """Where the answer to one line comes from."""
-
-    def pairs(self, body: Mapping[str, Any]) -> list[tuple[str, str]]: ...
-
-    def answer(self, body: Mapping[str, Any]) -> bytes: ...
 
 
 class Batches:
@@ -33,8 +25,7 @@ class Batches:
         self.plan = plan
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def forget(self, answers: Answers) -> None:
-        """Have no files and batches, and take answers from there."""
+    def forget(self, answers: Any) -> None:
         self.counts: Counter[str] = Counter()
         self._answers = answers
         self._files: dict[str, tuple[str, bytes]] = {}
@@ -114,12 +105,13 @@ class Batches:
         lines = self._files[batch["input_file_id"]][1].splitlines()
         requests = [orjson.loads(line) for line in lines]
         names = [request["custom_id"] for request in requests]
+        problem: dict[str, Any] = {}
         if len(lines) > self.plan.most_lines or len(set(names)) < len(names):
             problem = {"code": "invalid", "message": f"{len(lines)} lines are too many, or equal", "line": 1}
-            _fail(batch, problem)
-            return
-        if sum(other["status"] == "in_progress" for other in self._batches.values()) >= self.plan.most_batches:
-            _fail(batch, {"code": "token_limit_exceeded", "message": "too many tokens are waiting"})
+        elif sum(other["status"] == "in_progress" for other in self._batches.values()) >= self.plan.most_batches:
+            problem = {"code": "token_limit_exceeded", "message": "too many tokens are waiting"}
+        if problem:
+            batch |= {"status": "failed", "errors": {"object": "list", "data": [problem]}}
             return
         batch["status"] = "in_progress"
         batch["request_counts"]["total"] = len(lines)
@@ -132,7 +124,7 @@ class Batches:
             end = "expired"
         done = requests if end == "completed" else requests[: len(requests) // 2]
         answers, errors = self._lines(done)
-        errors += [_expired(request) for request in requests[len(done) :]] if end == "expired" else []
+        errors += [_line(request, 0, "The batch expired.") for request in requests[len(done) :] if end == "expired"]
         batch["request_counts"] |= {"completed": len(answers), "failed": len(errors)}
         for name, content in (("output_file_id", answers), ("error_file_id", errors)):
             if content:
@@ -170,18 +162,11 @@ class Batches:
         return None if fault == "batch dropped" else says_json({"error": {"message": "Try again later"}}, 500)
 
 
-def _fail(batch: dict[str, Any], problem: dict[str, Any]) -> None:
-    batch |= {"status": "failed", "errors": {"object": "list", "data": [problem]}}
-
-
 def _line(request: Mapping[str, Any], status: int, body: Any) -> bytes:
-    response = {"status_code": status, "request_id": "r", "body": body}
-    return orjson.dumps({"id": "l", "custom_id": request["custom_id"], "response": response, "error": None}) + b"\n"
-
-
-def _expired(request: Mapping[str, Any]) -> bytes:
-    error = {"code": "batch_expired", "message": "This request could not be executed before the batch expired."}
-    return orjson.dumps({"id": "l", "custom_id": request["custom_id"], "response": None, "error": error}) + b"\n"
+    """The line of a request with a response, or of an expired one without a status."""
+    response = {"status_code": status, "request_id": "r", "body": body} if status else None
+    error = None if status else {"code": "batch_expired", "message": body}
+    return orjson.dumps({"id": "l", "custom_id": request["custom_id"], "response": response, "error": error}) + b"\n"
 
 
 def _json_or_text(content: bytes) -> Any:

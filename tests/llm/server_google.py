@@ -23,21 +23,19 @@ class GoogleBatches(Batches):
 
     def add_to(self, http: Http, checked: Callable[[Reply], Reply]) -> None:
         self._http = http
-        http.add("POST", "/upload/v1beta/files", self._native(self.begin))
-        http.add("POST", "/upload/v1beta/session", self._native(self.finalize))
-        http.add("GET", "/download/v1beta/files/{id}:download", self._native(self.download))
-        http.add("POST", "/v1beta/openai/batches", self._compatible(self.create))
-        http.add("GET", "/v1beta/openai/batches/batches/{id}", self._compatible(self.retrieve))
+        native, compatible = ("x-goog-api-key", KEY), ("authorization", f"Bearer {KEY}")
+        for method, path, reply, key in (
+            ("POST", "/upload/v1beta/files", self.begin, native),
+            ("POST", "/upload/v1beta/session", self.finalize, native),
+            ("GET", "/download/v1beta/files/{id}:download", self.download, native),
+            ("POST", "/v1beta/openai/batches", self.create, compatible),
+            ("GET", "/v1beta/openai/batches/batches/{id}", self.retrieve, compatible),
+        ):
+            http.add(method, path, self._with_key(reply, key))
 
-    def _native(self, reply: Reply) -> Reply:
-        return self._only(reply, lambda heard: heard.headers.get("x-goog-api-key"), "authorization")
-
-    def _compatible(self, reply: Reply) -> Reply:
-        return self._only(reply, lambda heard: heard.headers.get("authorization", "")[7:], "x-goog-api-key")
-
-    def _only(self, reply: Reply, given: Callable[[Heard], str | None], other: str) -> Reply:
+    def _with_key(self, reply: Reply, key: tuple[str, str]) -> Reply:
         async def replies(heard: Heard) -> Says | None:
-            if given(heard) != KEY or other in heard.headers:
+            if [pair for pair in heard.headers.items() if pair[0] in ("x-goog-api-key", "authorization")] != [key]:
                 return says_json({"error": {"code": 400, "message": "API key not valid."}}, 400)
             return await reply(heard)
 
@@ -91,8 +89,6 @@ def _named(said: Says | None) -> Says | None:
 
 
 class GoogleServer(Server):
-    """A server with Google's address, files and batches."""
-
     def __init__(self, plan: Plan) -> None:
         self.google, endpoint = GoogleBatches(plan), Endpoint(plan)
         endpoint.batches = self.google

@@ -26,54 +26,28 @@ OF_ONE_PAIR = ("missing", "out of scale", "fraction", "two ratings")
 
 @dataclass(frozen=True)
 class Plan:
-    """How a server behaves.
-
-    Attributes:
-        seed: of all faults; ratings do not depend on it.
-        rates: the share, 0 to 1, of each fault among the tries (of transport) or the first answers (of content).
-        in_a_row: most faults of transport that one request meets in a row.
-        refused, unparsable: shares of pairs that are never rated.
-        seconds: that an answer takes.
-        slow_seconds: that a slow one takes.
-        retry_after: header of 429 and 503.
-        most_in_flight: requests at once, beyond which it answers 429; no bound if None.
-        honours_keys: whether a repeated Idempotency-Key gets the stored answer.
-        begins_again: whether a repeated Idempotency-Key begins another batch all the same.
-        structured: whether it knows response_format.
-        models: those that it has; any if empty.
-        key: the only one that it takes; any if empty.
-        batch_seconds: that a batch takes.
-        expiring: how many batches expire, the first ones, with half of their answers.
-        most_lines: of a batch.
-        hold_create: seconds before the answer to the creation of a batch, which has happened by then.
-        first_waits_for: how many batches there must be before one comes to its end.
-        most_batches: under way at once, beyond which one fails for want of room.
-        lists_batches: whether batches can be listed.
-        lists_lag: seconds until a batch that was created is listed.
-    """
-
-    seed: int = 0
-    rates: Mapping[str, float] = field(default_factory=dict)
-    in_a_row: int = 3
-    refused: float = 0.0
+    seed: int = 0  # of all faults; ratings do not depend on it
+    rates: Mapping[str, float] = field(default_factory=dict)  # share of each fault among tries, or first answers
+    in_a_row: int = 3  # most faults of transport that one request meets in a row
+    refused: float = 0.0  # share of pairs that are never rated
     unparsable: float = 0.0
-    seconds: float = 0.0
+    seconds: float = 0.0  # that an answer takes
     slow_seconds: float = 5.0
-    retry_after: str = "0.05"
-    most_in_flight: int | None = None
-    honours_keys: bool = True
-    begins_again: bool = False
-    structured: bool = True
-    models: Sequence[str] = ()
-    key: str = ""
-    batch_seconds: float = 0.0
-    expiring: int = 0
-    most_lines: int = 50_000
-    hold_create: float = 0.0
-    first_waits_for: int = 0
-    most_batches: int = 1000
+    retry_after: str = "0.05"  # header of 429 and 503
+    most_in_flight: int | None = None  # requests at once, beyond which it answers 429
+    honours_keys: bool = True  # whether a repeated Idempotency-Key gets the stored answer
+    begins_again: bool = False  # whether it begins another batch all the same
+    structured: bool = True  # whether it knows response_format
+    models: Sequence[str] = ()  # any if empty
+    key: str = ""  # the only one that it takes; any if empty
+    batch_seconds: float = 0.0  # that a batch takes
+    expiring: int = 0  # how many batches expire, the first ones, with half of their answers
+    most_lines: int = 50_000  # of a batch
+    hold_create: float = 0.0  # seconds before the answer to the creation of a batch, which has happened by then
+    first_waits_for: int = 0  # how many batches there must be before one comes to its end
+    most_batches: int = 1000  # under way at once, beyond which one fails for want of room
     lists_batches: bool = True
-    lists_lag: float = 0.0
+    lists_lag: float = 0.0  # seconds until a batch that was created is listed
 
     def fault(self, kinds: Sequence[str], *what: object) -> str | None:
         """Draw one fault among several kinds, or none."""
@@ -134,17 +108,7 @@ def _named(fields: Mapping[str, str]) -> str:
 def completion(
     plan: Plan, model: str, pairs: Sequence[tuple[str, str]], asked: Sequence[int]
 ) -> tuple[bytes, set[str]]:
-    """Write an answer.
-
-    Args:
-        plan: the server's.
-        model: who answers.
-        pairs: id and pair of each.
-        asked: how often each pair was answered before.
-
-    Returns:
-        The body, and the pairs that have no rating in it but would have one if asked again, or would not either.
-    """
+    """The body of an answer about (id, pair) that were answered so often before, and the pairs without a rating."""
     everything = {pair for _, pair in pairs}
     if any(plan.is_refused(model, pair) for _, pair in pairs):
         refused = everything if len(pairs) > 1 else set()

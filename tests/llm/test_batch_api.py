@@ -28,8 +28,6 @@ UNKNOWN = "json_schema is not supported"
 
 
 class Odd(Endpoint):
-    """An endpoint that answers as it is told."""
-
     def __init__(self, upload: Reply, begin: Reply, look: Reply, content: Reply) -> None:
         super().__init__(Plan())
         self.heard: list[str] = []
@@ -69,42 +67,29 @@ def rated(
 
 ODD = "2 tries: odd: … base_url"
 FAILED = '{"id": "b", "status": "failed", "errors": "none", "request_counts": {"total": "two"}}'
+STEPS = ("upload", "begin", "look")
+REFUSED = says(f'{{"error": {{"message": "{UNKNOWN}"}}}}', status=400), f"HTTP 400: {UNKNOWN}"
+NO_API = (says("<p>Welcome", html=True), NOTHING, says("[]"), says("{}"), says("{oops"))
+NOT_SHOWN = ("file-sk-secret-key", "a\\nb", "a\\u202eb", "\\ud800", "x" * 1000)
 
 
 @pytest.mark.parametrize(
-    ("odd", "values"),
+    ("step", "odd", "values"),
     [
-        *((said, ODD) for said in (says("<p>Welcome", html=True), NOTHING, says("[]"), says("{}"), says("{oops"))),
-        (says(f'{{"error": {{"message": "{UNKNOWN}"}}}}', status=400), f"HTTP 400: {UNKNOWN}"),
+        *((step, *each) for step in STEPS for each in [*((odd, ODD) for odd in NO_API), REFUSED]),
+        *((step, says(f'{{"id": "{id_}", "status": "in_progress"}}'), "odd: ") for step in STEPS for id_ in NOT_SHOWN),
+        ("upload", says('{"id": ' + "[" * 5000 + "]" * 5000 + "}"), "odd"),
+        ("content", breaks_off, "2 tries: dropped"),
+        ("look", says(FAILED), "batch b failed: no reason"),
     ],
 )
-@pytest.mark.parametrize("step", ["upload", "begin", "look"])
-def test_what_is_no_batch_api_or_refused_for_its_format_is_one_line(step: str, odd: Reply, values: str) -> None:
-    replies: dict[str, Any] = {step: odd}
-    with pytest.raises(ShoeError, match=mentions(values)):
-        rated(**replies)
-
-
-@pytest.mark.parametrize(
-    ("replies", "values"),
-    [
-        ({"upload": says('{"id": ' + "[" * 5000 + "]" * 5000 + "}")}, "odd"),
-        ({"content": breaks_off}, "2 tries: dropped"),
-        ({"look": says(FAILED)}, "batch b failed: no reason"),
-    ],
-)
-def test_what_is_too_deep_breaks_off_or_fails_in_an_odd_form_is_one_line(replies: Any, values: str) -> None:
-    with pytest.raises(ShoeError, match=mentions(values)):
-        rated(**replies)
-
-
-@pytest.mark.parametrize("odd", ["file-sk-secret-key", "a\\nb", "a\\u202eb", "\\ud800", "x" * 1000])
-@pytest.mark.parametrize("step", ["upload", "begin", "look"])
-def test_an_id_that_could_not_be_shown_is_kept_nowhere(monkeypatch: pytest.MonkeyPatch, step: str, odd: str) -> None:
+def test_what_is_no_batch_api_refused_too_deep_or_odd_is_one_line_and_kept_nowhere(
+    monkeypatch: pytest.MonkeyPatch, step: str, odd: Reply, values: str
+) -> None:
     monkeypatch.setenv("SOME_KEY", "sk-secret-key")
-    memory = Memory()
-    with pytest.raises(ShoeError, match="odd: ") as caught:
-        rated(memory, "SOME_KEY", **{step: says(f'{{"id": "{odd}", "status": "in_progress"}}')})
+    memory, replies = Memory(), dict[str, Any]({step: odd})
+    with pytest.raises(ShoeError, match=mentions(values)) as caught:
+        rated(memory, "SOME_KEY", **replies)
     assert "secret" not in f"{caught.value} {memory.events}"
 
 

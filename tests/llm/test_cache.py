@@ -3,8 +3,7 @@
 import pickle
 import sqlite3
 import stat
-import subprocess
-import sys
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,6 @@ from shoe.llm.request import Request
 from tests.llm.ledgers import IDENTITY, fresh, line, request, states, written
 
 RAN = Path("ran")
-ADD_MANY = """
-import sys
-from pathlib import Path
-from shoe.llm.ledger import answer_entry
-from tests.llm.ledgers import request
-from tests.llm.test_cache import opened
-cache, first = opened(Path(sys.argv[1])), int(sys.argv[2])
-for number in range(first, first + 40):
-    cache.add(answer_entry(request(number), {"said": {request(number).key.hex(): 3}}))
-"""
 
 
 class Bomb:
@@ -71,14 +60,9 @@ def test_an_answer_to_several_questions_is_found_by_each_also_after_one_is_answe
     assert [len(keys) for _, keys in found] == [2, 3, 3, 2]
 
 
-def test_only_the_user_can_read_it(tmp_path: Path) -> None:
-    (tmp_path / "cache" / "shoe-answers").mkdir(parents=True)
-    folder = opened(tmp_path)._store.folder
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert stat.S_IMODE((tmp_path / "cache").stat().st_mode) != 0o700  # a folder of the user's own is left as it is
-
-
-def test_the_user_says_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_user_says_where_it_is_and_only_the_user_can_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder(None) is None  # as the tests have SHOE_CACHE=off
     monkeypatch.setenv("SHOE_CACHE", "/elsewhere")
@@ -88,11 +72,23 @@ def test_the_user_says_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert cache_folder("/there") == Path("/there/shoe-answers")
     assert open_cache("off", print) is open_cache(None, print, create=False) is None
     assert not list(tmp_path.iterdir())
+    (tmp_path / "cache" / "shoe-answers").mkdir(parents=True)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (opened(tmp_path)._store.folder, tmp_path / "cache")]
+    assert modes[0] == 0o700 != modes[1]  # a folder of the user's own is left as it is
+
+
+def add_many(folder: Path, first: int) -> None:
+    cache = opened(folder)
+    for number in range(first, first + 40):
+        cache.add(entry(number))
 
 
 def test_two_processes_write_at_the_same_time(tmp_path: Path) -> None:
-    runs = [subprocess.Popen([sys.executable, "-c", ADD_MANY, str(tmp_path), first]) for first in ("0", "20")]
-    assert [run.wait() for run in runs] == [0, 0]
+    runs = [get_context("fork").Process(target=add_many, args=(tmp_path, first)) for first in (0, 20)]
+    for act in ("start", "join"):
+        for run in runs:
+            getattr(run, act)()
+    assert [run.exitcode for run in runs] == [0, 0]
     cache = opened(tmp_path)
     assert all(cache.answer(request(number).key) for number in range(60))
 

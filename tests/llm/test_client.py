@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from shoe.core.errors import ShoeError
 from shoe.llm.budget import Budget, Price
 from shoe.llm.ledger import Ledger, State, answers, as_keys
 from shoe.llm.limits import Limits
-from shoe.llm.recorder import Tally, Terms
+from shoe.llm.recorder import Terms
 from shoe.llm.request import Request
 from tests.llm.http import Heard, Says, says_json
 from tests.llm.ledgers import ask, recorded
@@ -22,8 +23,6 @@ PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO
 
 
 class Painter(Endpoint):
-    """Says what it was sent."""
-
     async def chat(self, heard: Heard) -> Says | None:
         self.counts["requests"] += 1
         body = heard.json()
@@ -50,29 +49,21 @@ def fresh(folder: Path) -> Ledger:
     return Ledger(folder / "painter.jsonl", {"model": "painter"}, parse)
 
 
-def ask_about(folder: Path, server: Server, numbers: range, budget: Budget) -> tuple[Ledger, Tally]:
-    ledger = fresh(folder)
-    ledger.refresh()
-    known = ledger.states(as_keys(b"".join(request(number).key for number in numbers)))
-    wanted = [request(number) for number, state in zip(numbers, known, strict=True) if state == State.UNRATED]
-    with recorded(ledger, budget, Terms(Price(1.0, 1.0), {"temperature": 0, "max_tokens": 50})) as recorder:
-        ask(recorder, server.url, wanted, Limits())
-    ledger.refresh()
-    return ledger, recorder.tally
-
-
 def test_pictures_are_asked_about_once_within_a_budget_and_answers_kept_as_they_came(tmp_path: Path) -> None:
-    painter = Painter(Plan())
+    painter, ledger = Painter(Plan()), fresh(tmp_path)
+    keys = as_keys(b"".join(request(number).key for number in range(41)))
     with Server(endpoint=painter) as server:
-        budget = Budget(max_requests=15)
-        ledger, tally = ask_about(tmp_path, server, range(40), budget)
-        assert (budget.reason, tally.done, painter.counts["requests"]) == ("requests", 15, 15)
-        assert tally.cost == pytest.approx(15 * 1010 / 1e6)
-        ledger, tally = ask_about(tmp_path, server, range(40), Budget())
-        assert (tally.done, painter.counts["requests"]) == (25, 40)
+        for budget, done, reason in ((Budget(max_requests=15), 15, "requests"), (Budget(), 25, None)):
+            wanted = [request(number) for number in np.flatnonzero(ledger.states(keys[:40]) == State.UNRATED).tolist()]
+            with recorded(ledger, budget, Terms(Price(1.0, 1.0), {"temperature": 0, "max_tokens": 50})) as recorder:
+                ask(recorder, server.url, wanted, Limits())
+            ledger.refresh()
+            assert (budget.reason, recorder.tally.done) == (reason, done)
+            assert recorder.tally.cost == pytest.approx(done * 1010 / 1e6)
+    assert painter.counts["requests"] == 40
     kept = {entry["image"]: entry["answer"]["choices"][0]["message"]["content"] for entry in answers(ledger.path)}
     assert kept == {f"{n}.jpg": f"picture {n}{SEEN}" for n in range(40)}
-    assert (ledger.states(as_keys(b"".join(request(number).key for number in range(41))))[-2:] == [1, -1]).all()
+    assert ledger.states(keys)[-2:].tolist() == [1, -1]
 
 
 def test_what_a_library_below_the_sdk_lets_through_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,22 +78,16 @@ def test_what_a_library_below_the_sdk_lets_through_is_one_line(tmp_path: Path, m
         ask(recorder, "http://127.0.0.1:9/v1", [request(0)], Limits(tries=1))
 
 
-def test_an_answer_that_says_nothing_to_its_reader_is_kept(tmp_path: Path) -> None:
-    ledger = fresh(tmp_path)
-    with recorded(ledger, terms=Terms(Price(1.0, 1.0))) as recorder:
-        assert recorder.may_ask(request(1))
-        recorder.answer(request(1), {"choices": [{"message": {"content": ""}}]})
-    assert len([*answers(ledger.path)]) == 1
-
-
-def test_what_holds_nothing_now_and_then_among_second_answers_is_no_broken_endpoint(tmp_path: Path) -> None:
-    with recorded(fresh(tmp_path)) as recorder:
+def test_what_holds_nothing_now_and_then_among_second_answers_is_no_broken_endpoint_and_kept(tmp_path: Path) -> None:
+    with recorded(fresh(tmp_path), terms=Terms(Price(1.0, 1.0))) as recorder:
         for number in range(100):
+            assert recorder.may_ask(request(number))
             recorder.failure(request(number), "hollow")
             second = Request(number.to_bytes(16), {}, attempt=2)
             recorder.answer(second, {"choices": [{"message": {"content": ["", "2"][number % 2]}}]})
     recorder.check()
     assert not recorder.stopping
+    assert len([*answers(recorder.ledger.path)]) == 100
 
 
 def test_a_picture_counts_as_its_tokens_not_as_its_bytes() -> None:

@@ -18,8 +18,8 @@ from hypothesis import given, strategies as st
 
 from shoe.core.errors import InputError
 from shoe.llm import ledger as ledger_module
-from shoe.llm.ledger import Index, State, answers, as_keys, canonical, event_line, failure_line, header
-from shoe.llm.ledger_writer import Writer, writing
+from shoe.llm.ledger import Index, State, answers, as_keys, canonical, event_line, failure_line
+from shoe.llm.ledger_writer import writing
 from tests.examples import examples
 from tests.llm.ledgers import IDENTITY, fresh, line, random_lines, read, request, states, write, written
 from tests.mentions import mentions
@@ -75,28 +75,21 @@ def test_the_state_follows_from_the_answers_in_their_order(tmp_path: Path, heard
     assert states(one_by_one, 1) == [state]
 
 
-def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
-    mine, other = fresh(tmp_path), fresh(tmp_path, {"model": "another"})
-    mine.path.write_bytes(header(other.identity))
-    for use in (mine.refresh, lambda: write(tmp_path, [])):
-        with pytest.raises(InputError, match=mentions("ledger.jsonl: line 1:", "another", "a model")):
-            use()
-    assert mine.path.read_bytes() == header(other.identity)
-
-
 @pytest.mark.parametrize(
-    ("harm", "found"),
+    ("old", "new", "found"),
     [
-        (lambda first: first.replace(b"\n", b"\r\n"), "CRLF"),
-        (lambda first: first.replace(b'"version":1', b'"version":0'), "version 0, not 1"),
+        (b'"a model"', b'"another"', ("another", "a model")),
+        (b"\n", b"\r\n", ("CRLF",)),
+        (b'"version":1', b'"version":0', ("version 0, not 1",)),
     ],
 )
-def test_what_differs_in_the_first_line_is_named(tmp_path: Path, harm: Callable[[bytes], bytes], found: str) -> None:
+def test_what_differs_in_the_first_line_is_named(tmp_path: Path, old: bytes, new: bytes, found: list[str]) -> None:
     path = write(tmp_path, [line([0], [3])])
-    first, _, rest = path.read_bytes().partition(b"\n")
-    path.write_bytes(harm(first + b"\n") + rest)
-    with pytest.raises(InputError, match=mentions(f"line 1: … {found}")):
-        read(tmp_path, 1)
+    path.write_bytes(before := path.read_bytes().replace(old, new, 1))
+    for use in (fresh(tmp_path).refresh, lambda: write(tmp_path, [])):
+        with pytest.raises(InputError, match=mentions("ledger.jsonl: line 1:", *found)):
+            use()
+    assert path.read_bytes() == before
 
 
 def test_an_edited_answer_is_not_believed(tmp_path: Path) -> None:
@@ -107,14 +100,6 @@ def test_an_edited_answer_is_not_believed(tmp_path: Path) -> None:
         read(tmp_path, 2)
     path.write_bytes(b"".join(re.sub(rb',"checksum":\d+', b"", part) + b"\n" for part in whole.splitlines()))
     assert read(tmp_path, 2) == [3, 3]  # as earlier versions wrote it
-
-
-def test_events_are_remembered_in_order(tmp_path: Path) -> None:
-    events = [{"event": "started", "digest": "d", "batch": "b"}, {"event": "ended", "digest": "d"}]
-    write(tmp_path, [event_line(events[0]), line([0], [1]), event_line(events[1])])
-    ledger = fresh(tmp_path)
-    ledger.refresh()
-    assert ledger.events == events
 
 
 @pytest.mark.slow
@@ -164,10 +149,12 @@ def test_damage_is_one_line_and_kept(
     assert path.read_bytes() == before
 
 
-def test_a_ledger_that_shrinks_under_its_reader_is_refused(tmp_path: Path) -> None:
-    path = write(tmp_path, [line([0], [3]), line([1], [3])])
+def test_events_are_remembered_in_order_and_a_ledger_that_shrinks_is_refused(tmp_path: Path) -> None:
+    events = [{"event": "started", "digest": "d", "batch": "b"}, {"event": "ended", "digest": "d"}]
+    path = write(tmp_path, [event_line(events[0]), line([0], [1]), event_line(events[1])])
     ledger = fresh(tmp_path)
     ledger.refresh()
+    assert ledger.events == events
     os.truncate(path, path.stat().st_size - 1)
     with pytest.raises(InputError, match="only grows"):
         ledger.refresh()
@@ -254,7 +241,9 @@ def test_a_full_disk_is_one_line_and_leaves_whole_lines(tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("room", [0, 50])
-def test_no_room_for_the_first_line_is_one_line_and_the_next_run_begins_anew(tmp_path: Path, room: int) -> None:
+def test_no_room_or_folder_for_the_first_line_is_one_line_and_the_next_run_begins_anew(
+    tmp_path: Path, room: int
+) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
     try:
@@ -262,35 +251,27 @@ def test_no_room_for_the_first_line_is_one_line_and_the_next_run_begins_anew(tmp
             write(tmp_path, [])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    write(tmp_path, [line([0], [3])])
+    path = write(tmp_path, [line([0], [3])])
     assert read(tmp_path, 1) == [3]
-
-
-def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=mentions(f"{tmp_path}/file", "writ")):
-        write(tmp_path / "file", [])
+    with pytest.raises(InputError, match=mentions(f"{path}", "writ")):
+        write(path, [])
 
 
 def test_a_flush_waits_for_the_disk(tmp_path: Path) -> None:
-    path = tmp_path / "ledger"
-    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-    writer = Writer(path, handle)
-    for number in range(300):
-        writer.append(b"%d\n" % number)
-    writer.flush()
-    assert writer.synced == path.stat().st_size
-    writer.close()
-    os.close(handle)
+    with written(fresh(tmp_path)) as writer:
+        for number in range(300):
+            writer.append(line([number], [3]))
+        writer.flush()
+        assert writer.synced == fresh(tmp_path).path.stat().st_size
 
 
-HOLD = """
-import sys, time
+BEGIN = """
+import sys
 from pathlib import Path
-from tests.llm.ledgers import fresh, line
-from shoe.llm.ledger_writer import writing
-ledger = fresh(Path(sys.argv[1]))
-with writing(ledger.path, ledger.identity, lambda: False, print) as writer:
+from tests.llm.ledgers import fresh, line, written
+with written(fresh(Path(sys.argv[1]))) as writer:
+"""
+HOLD = """
     writer.append(line([0], [3]))
     writer.flush()
     print("held", flush=True)
@@ -301,8 +282,7 @@ with writing(ledger.path, ledger.identity, lambda: False, print) as writer:
 
 @contextmanager
 def child(code: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], IO[str], IO[str]]]:
-    """A process with its standard input and output."""
-    command, folder = [sys.executable, "-c", code, *arguments], Path(__file__).parents[2]
+    command, folder = [sys.executable, "-c", BEGIN + code, *arguments], Path(__file__).parents[2]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -333,12 +313,6 @@ def test_a_second_writer_waits_says_so_and_finds_the_answers_and_another_ledger_
 
 
 APPEND = """
-import sys
-from pathlib import Path
-from tests.llm.ledgers import fresh, line
-from shoe.llm.ledger_writer import writing
-ledger = fresh(Path(sys.argv[1]))
-with writing(ledger.path, ledger.identity, lambda: False, print) as writer:
     for number in range(int(sys.argv[2]), 10**6):
         writer.append(line([number], [number % 5], padding=3000))
         print(number, flush=True)

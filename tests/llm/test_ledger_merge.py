@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests.llm.ledgers import IDENTITY, fresh, line, parse, random_lines, read, 
 from tests.mentions import mentions
 
 QUESTIONS = 12
+VOID = event_line({"event": ASK_AGAIN, "states": ["unparsable"]})
 
 
 def merge(folder: Path) -> int:
@@ -53,8 +55,7 @@ def test_order_and_number_of_merges_do_not_matter(
 
 def test_what_was_void_stays_void_and_an_answer_in_two_ledgers_is_one(tmp_path: Path) -> None:
     unread, rated = line([1], [-4]), line([2], [3])
-    again = event_line({"event": ASK_AGAIN, "states": ["unparsable"]})
-    write(tmp_path, [line([3], [-4], 1), line([3], [-4], 2), again, unread])
+    write(tmp_path, [line([3], [-4], 1), line([3], [-4], 2), VOID, unread])
     write(tmp_path / "1-of-2", [unread, rated])
     own = fresh(tmp_path / "1-of-2")
     own.base = fresh(tmp_path)
@@ -66,22 +67,17 @@ def test_what_was_void_stays_void_and_an_answer_in_two_ledgers_is_one(tmp_path: 
     assert read(tmp_path, 4) == [1, -4, 3, -1]
 
 
-def test_a_ledger_with_events_is_no_part(tmp_path: Path) -> None:
-    write(tmp_path / "other", [event_line({"event": ASK_AGAIN, "states": []})])
-    with pytest.raises(InputError, match=mentions("other/ledger.jsonl: … --ask-again")):
-        merge(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("name", "make", "kind"),
     [
         ("ledger.jsonl", os.mkfifo, "seekable"),
         ("1-of-2/ledger.jsonl", os.mkfifo, "pipe"),
         ("1-of-2/ledger.jsonl", lambda path: path.symlink_to("nothing"), "symbolic link"),
+        ("other/ledger.jsonl", lambda path: write(path.parent, [VOID]), "--ask-again"),
     ],
 )
-def test_a_pipe_or_a_link_to_nothing_is_one_line(
-    name: str, make: Callable[[Path], None], kind: str, tmp_path: Path
+def test_a_pipe_a_link_to_nothing_or_a_ledger_with_events_is_one_line(
+    name: str, make: Callable[[Path], object], kind: str, tmp_path: Path
 ) -> None:
     write(tmp_path, [line([1], [1])])
     write(tmp_path / "2-of-2", [line([2], [1])])
@@ -119,22 +115,21 @@ def test_a_folder_that_cannot_be_read_is_not_passed_over(tmp_path: Path) -> None
     assert (tmp_path / "1-of-2" / "ledger.jsonl").exists()
 
 
+def merge_and_die_in(step: str, folder: Path) -> None:
+    setattr(os if step == "fchmod" else ledger_writer, step, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    merge(folder)
+
+
 def test_a_merge_that_is_killed_while_it_writes_leaves_nothing_after_the_next(tmp_path: Path) -> None:
     lines = [line([key], [1]) for key in range(9)]
     write(tmp_path, lines[:3])
     write(tmp_path / "1-of-2", lines[3:])
-    program = (
-        "import os, signal; from pathlib import Path; from shoe.llm import ledger_writer;"
-        "from tests.llm.ledgers import IDENTITY, parse;"
-        "ledger_writer.sync_folder = lambda _: os.kill(os.getpid(), signal.SIGKILL) if {after} else None;"
-        "real = os.fchmod;"
-        "os.fchmod = lambda *given: real(*given) if {after} else os.kill(os.getpid(), signal.SIGKILL);"
-        "ledger_writer.merge(Path({path!r}), IDENTITY, parse, print)"
-    )
-    for after in (False, True):
-        text = program.format(after=after, path=str(tmp_path / "ledger.jsonl"))
-        assert subprocess.run([sys.executable, "-c", text]).returncode == -signal.SIGKILL
-        assert (tmp_path / "ledger.jsonl.merge").exists() is not after
+    for step in ("fchmod", "sync_folder"):  # before and after the merged file is in place
+        child = get_context("fork").Process(target=merge_and_die_in, args=(step, tmp_path))
+        child.start()
+        child.join()
+        assert child.exitcode == -signal.SIGKILL
+        assert (tmp_path / "ledger.jsonl.merge").exists() == (step == "fchmod")
     assert set(merged(tmp_path).splitlines(keepends=True)[1:]) == set(lines)
     assert [path.name for path in tmp_path.iterdir()] == ["ledger.jsonl"]
 

@@ -9,7 +9,7 @@ import openai
 import pytest
 
 from shoe.core.errors import ShoeError
-from shoe.llm import sdk
+from shoe.llm import client as sdk
 from shoe.llm.batch import BatchApi
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import Transient

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Noise:
-    """A picture of noise, always the same for a seed."""
-
     seed: int
     width: int = 80
     height: int = 60

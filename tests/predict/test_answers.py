@@ -12,6 +12,7 @@ import pytest
 
 from shoe.core.errors import MissingExtraError, ShoeError
 from shoe.llm.budget import Budget, Price
+from shoe.llm.cache import open_cache
 from shoe.predict.answers import Answers
 from shoe.predict.backends import BackendConfig
 from shoe.predict.backends.endpoint import Endpoint
@@ -93,6 +94,16 @@ def test_an_answer_is_about_the_picture_and_the_scores_of_who_looks_it_up(tmp_pa
         assert asking(path, config, asked) == {"probabilities": 1}
         found = list(Answers(path, config).answers_to(asked))
     assert [(one.image, one.pair) for one in found] == [("a.png", pairs[0]), ("b.png", pairs[1])]
+
+
+def test_answers_that_a_killed_run_left_out_of_the_cache_are_added_though_nothing_is_asked(tmp_path: Path) -> None:
+    asked, store = questions(1), open_cache(str(tmp_path), print)
+    with vlm_server.VlmServer(vlm_server.made_up) as server:
+        config = endpoint(server.url)
+        asking(tmp_path / "answers.jsonl", config, asked)  # as if killed before an answer reached the cache
+        assert Answers(tmp_path / "answers.jsonl", config, store=store).ask(lambda: asked) == {"probabilities": 3}
+        plan = Answers(tmp_path / "other.jsonl", config, store=store).plan(lambda: asked)
+    assert (plan.known, plan.cached, server.requests) == (3, 3, 3)
 
 
 def test_what_is_no_ledger_stays_as_it_is(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from math import exp
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,9 @@ from shoe.predict.backends import BACKENDS, BackendConfig, backend_of
 from shoe.predict.backends.endpoint import Endpoint
 from shoe.predict.backends.transformers import Prefix, Transformers
 from shoe.predict.backends.vllm import VLLM
-from shoe.predict.confidence import word_shares
 from shoe.predict.questions import YES_NO, Question
 from shoe.predict.records import Answer
+from shoe.predict.scored import word_shares
 from tests.errors import option_error
 from tests.predict import tiny_models
 from tests.predict.asking import Noise, questions
@@ -31,17 +32,18 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def asked() -> list[Question]:
     """Questions about one picture each, in several sizes, and one about two pictures."""
-    plain = questions(3)
-    both = Question(
-        [Noise(1), Noise(7, 100, 50)], "What differs?", "Be brief.", about={"image": "1.jpg", "way": "phrase"}
-    )
-    return [*plain, both]
+    about = {"image": "1.jpg", "way": "phrase"}
+    return [*questions(3), Question([Noise(1), Noise(7, 100, 50)], "What differs?", "Be brief.", about=about)]
 
 
 def answered(path: Path, config: BackendConfig) -> list[Answer]:
     counts = Answers(path, config).ask(asked)
     assert counts == {"probabilities": len(asked())}
     return list(Answers(path, config).answers_to(asked()))
+
+
+def local(model: Path, path: Path, **settings: Any) -> list[Answer]:
+    return answered(path, Transformers(model=str(model), **settings))
 
 
 def same(first: Sequence[Answer], second: Sequence[Answer]) -> None:
@@ -53,9 +55,7 @@ def same(first: Sequence[Answer], second: Sequence[Answer]) -> None:
 
 
 def test_batched_is_single_and_a_shared_picture_is_its_own(model: Path, tmp_path: Path) -> None:
-    settings = {"model": str(model), "most_tokens": 5, "top": TOP}
-    batched = answered(tmp_path / "a", Transformers(batch_size=4, **settings))  # type: ignore[arg-type]
-    single = answered(tmp_path / "b", Transformers(batch_size=1, **settings))  # type: ignore[arg-type]
+    batched, single = (local(model, tmp_path / f"{n}", batch_size=n, most_tokens=5, top=TOP) for n in (4, 1))
     same(batched, single)
     # Answers differ from question to question, or equality would show nothing.
     assert len({one.text for one in batched}) > 3
@@ -76,17 +76,17 @@ def test_what_questions_have_in_common_is_read_once_and_gives_the_same_figures(
         compared.append(self.works)
 
     monkeypatch.setattr(Prefix, "compare", heard)
-    settings = {"model": str(model), "most_tokens": 5, "top": TOP}
-    shared = answered(tmp_path / "a", Transformers(batch_size=3, **settings))  # type: ignore[arg-type]
+    settings = {"batch_size": 3, "most_tokens": 5, "top": TOP}
+    shared = local(model, tmp_path / "a", **settings)
     assert compared == [True]
     # Where figures are others, the plain ones are kept, and nothing is shared any more.
     monkeypatch.setattr(Prefix, "read", lambda self, split, pictures: dict(split.whole))
-    same(shared, answered(tmp_path / "b", Transformers(batch_size=3, **settings)))  # type: ignore[arg-type]
+    same(shared, local(model, tmp_path / "b", **settings))
     assert compared == [True, False]
 
 
 def test_an_endpoint_that_serves_the_model_says_the_same(model: Path, tmp_path: Path) -> None:
-    here = answered(tmp_path / "a", Transformers(model=str(model), most_tokens=5, top=TOP, batch_size=4))
+    here = local(model, tmp_path / "a", most_tokens=5, top=TOP, batch_size=4)
     with VlmServer(Served(model)) as server:
         there = answered(tmp_path / "b", Endpoint(model="tiny", base_url=server.url, most_tokens=5, top=TOP))
     same(here, there)
@@ -98,8 +98,7 @@ def test_an_endpoint_that_serves_the_model_says_the_same(model: Path, tmp_path: 
 
 
 def test_probabilities_are_raw_whatever_settings_a_model_ships(model: Path, tmp_path: Path) -> None:
-    config = Transformers(model=str(model), most_tokens=3, top=400)
-    tokens = [token for one in answered(tmp_path / "a", config) for token in one.tokens or ()]
+    tokens = [token for one in local(model, tmp_path / "a", most_tokens=3, top=400) for token in one.tokens or ()]
     # Qwen2.5-VL ships a temperature of 1e-6: processed, each token would have probability 1.
     assert max(exp(token.logprob) for token in tokens) < 0.9
     assert all(sum(exp(other.logprob) for other in token.top) == pytest.approx(1, abs=1e-4) for token in tokens)
@@ -107,9 +106,10 @@ def test_probabilities_are_raw_whatever_settings_a_model_ships(model: Path, tmp_
 
 
 def test_words_have_their_probability_however_unlikely(model: Path, tmp_path: Path) -> None:
-    settings = {"model": str(model), "most_tokens": 1}
-    few = [one for one in answered(tmp_path / "a", Transformers(top=1, **settings)) if one.way == "yes-no"]  # type: ignore[arg-type]
-    all_ = [one for one in answered(tmp_path / "b", Transformers(top=400, **settings)) if one.way == "yes-no"]  # type: ignore[arg-type]
+    few, all_ = (
+        [one for one in local(model, tmp_path / f"{top}", most_tokens=1, top=top) if one.way == "yes-no"]
+        for top in (1, 400)
+    )
     shares = [(word_shares(one, YES_NO) or [0.0])[0] for one in few]
     assert shares == pytest.approx([(word_shares(one, YES_NO) or [1.0])[0] for one in all_], abs=CLOSE)
     assert len(set(shares)) == len(shares)
@@ -117,9 +117,7 @@ def test_words_have_their_probability_however_unlikely(model: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_less_precision_is_near_float32(model: Path, tmp_path: Path, dtype: str) -> None:
-    settings = {"model": str(model), "most_tokens": 1, "top": 400}
-    whole = answered(tmp_path / "a", Transformers(**settings))  # type: ignore[arg-type]
-    half = answered(tmp_path / "b", Transformers(dtype=dtype, **settings))  # type: ignore[arg-type]
+    whole, half = (local(model, tmp_path / kind, most_tokens=1, top=400, dtype=kind) for kind in ("float32", dtype))
     for one, other in zip(whole, half, strict=True):
         ours = {place.id: exp(place.logprob) for token in one.tokens or () for place in token.top}
         theirs = {place.id: exp(place.logprob) for token in other.tokens or () for place in token.top}
@@ -128,7 +126,7 @@ def test_less_precision_is_near_float32(model: Path, tmp_path: Path, dtype: str)
 
 def test_the_offline_engine_says_the_same(model: Path, tmp_path: Path) -> None:
     pytest.importorskip("vllm", reason="vLLM is not installed: pip install vllm")
-    here = answered(tmp_path / "a", Transformers(model=str(model), most_tokens=5, top=20))
+    here = local(model, tmp_path / "a", most_tokens=5, top=20)
     engine = {"max_model_len": 512, "enforce_eager": True}
     same(here, answered(tmp_path / "b", VLLM(model=str(model), most_tokens=5, dtype="float32", engine=engine)))
 

@@ -13,17 +13,8 @@ from tests.errors import input_error
 
 SIZE = (40, 24)
 BOX = (30, 4, 38, 20)  # red, on grey, of the picture as it is to be looked at
-# How to store a picture so that each orientation turns it upright: the inverse of what a viewer does.
-STORED = {
-    1: (),
-    2: (Image.Transpose.FLIP_LEFT_RIGHT,),
-    3: (Image.Transpose.ROTATE_180,),
-    4: (Image.Transpose.FLIP_TOP_BOTTOM,),
-    5: (Image.Transpose.TRANSPOSE,),
-    6: (Image.Transpose.ROTATE_90,),
-    7: (Image.Transpose.TRANSVERSE,),
-    8: (Image.Transpose.ROTATE_270,),
-}
+# How to store a picture so that each orientation, from 2 on, turns it upright: the inverse of what a viewer does.
+STORED = "FLIP_LEFT_RIGHT", "ROTATE_180", "FLIP_TOP_BOTTOM", "TRANSPOSE", "ROTATE_90", "TRANSVERSE", "ROTATE_270"
 
 
 def upright() -> Image.Image:
@@ -33,18 +24,17 @@ def upright() -> Image.Image:
 
 
 def red_box(picture: Image.Image) -> tuple[int, ...]:
-    """The edges of what is red."""
     values = np.asarray(picture).astype(int)
     y, x = np.nonzero(values[..., 0] - values[..., 1] > 100)
     return int(x.min()), int(y.min()), int(x.max()) + 1, int(y.max()) + 1
 
 
 @pytest.mark.parametrize("suffix", ["jpg", "png", "tif", "webp"])
-@pytest.mark.parametrize("orientation", STORED)
+@pytest.mark.parametrize("orientation", range(1, 9))
 def test_a_turned_picture_is_opened_upright_and_boxes_land(tmp_path: Path, orientation: int, suffix: str) -> None:
     stored = upright()
-    for turn in STORED[orientation]:
-        stored = stored.transpose(turn)
+    for turn in STORED[orientation - 2 : orientation - 1] if orientation > 1 else ():
+        stored = stored.transpose(Image.Transpose[turn])
     exif = Image.Exif()
     exif[0x0112] = orientation
     path = tmp_path / f"turned.{suffix}"
@@ -70,10 +60,8 @@ def test_other_modes_keep_their_colours(tmp_path: Path) -> None:
     grey = np.linspace(0, 65535, 40 * 24).astype(np.uint16).reshape(24, 40)
     for suffix in ("png", "tif"):
         assert np.array_equal(saved(tmp_path, f"deep.{suffix}", Image.fromarray(grey))[..., 0], grey // 257)
-    see_through = Image.new("RGBA", SIZE, (0, 0, 0, 0))
-    assert saved(tmp_path, "clear.png", see_through).min() == 255
-    bits = Image.new("1", SIZE, 1)
-    assert saved(tmp_path, "bits.png", bits).min() == 255
+    for white in (Image.new("RGBA", SIZE, (0, 0, 0, 0)), Image.new("1", SIZE, 1)):  # see-through, or of bits
+        assert saved(tmp_path, "white.png", white).min() == 255
 
 
 def test_what_cannot_be_shown_is_known_before_the_first_question(tmp_path: Path) -> None:
@@ -86,21 +74,22 @@ def test_what_cannot_be_shown_is_known_before_the_first_question(tmp_path: Path)
     assert [Path(str(error.source)).name for error in errors] == ["deep.tif", "float.tif", "phone.heic"]
 
 
-def damaged(kind: str) -> bytes:
+def torn(kind: str) -> bytes:
     whole = io.BytesIO()
-    Image.effect_noise((64, 64), 90).convert("RGB").save(whole, "png" if kind == "torn png" else "jpeg")
-    data = whole.getvalue()
-    return {"empty": b"", "text": b"image,box\n1,2\n"}.get(kind, data[: len(data) // 2])
+    Image.effect_noise((64, 64), 90).convert("RGB").save(whole, kind)
+    return whole.getvalue()[: whole.tell() // 2]
 
 
 @pytest.mark.parametrize(
-    ("kind", "found"),
-    [("empty", "empty"), ("text", "not an image"), ("torn jpeg", "damaged image"), ("torn png", "damaged image")],
+    ("data", "found"),
+    [
+        *((b"", "empty"), (b"image,box\n1,2\n", "not an image")),
+        *((torn(kind), "damaged image") for kind in ("jpeg", "png")),
+    ],
 )
-def test_what_is_no_whole_picture_is_one_line(tmp_path: Path, kind: str, found: str) -> None:
-    path = tmp_path / "x.jpg"
-    path.write_bytes(damaged(kind))
-    [], [error] = check_images([path])
+def test_what_is_no_whole_picture_is_one_line(tmp_path: Path, data: bytes, found: str) -> None:
+    (tmp_path / "x.jpg").write_bytes(data)
+    [], [error] = check_images([tmp_path / "x.jpg"])
     assert (found in str(error), "\n" in str(error)) == (True, False)
 
 
@@ -112,14 +101,13 @@ def test_huge_missing_and_doubled_pictures_are_one_line(tmp_path: Path, monkeypa
     [], [error] = check_images([path])
     assert "40 x 24 pixels" in str(error)
     monkeypatch.undo()
-    with input_error("a.png?", source=str(tmp_path / "b.png")):
-        picture_files([tmp_path / "b.png"])
-    (tmp_path / "other").mkdir()
-    with input_error("folder without images", source=str(tmp_path / "other")):
-        picture_files([tmp_path / "other"])
-    Image.new("RGB", SIZE).save(tmp_path / "other" / "a.png")
-    with input_error("a second image", source=str(tmp_path / "other" / "a.png")):
-        picture_files([tmp_path, tmp_path / "other"])
+    (other := tmp_path / "other").mkdir()
+    for place, found in ((tmp_path / "b.png", "a.png?"), (other, "folder without images")):
+        with input_error(found, source=str(place)):
+            picture_files([place])
+    Image.new("RGB", SIZE).save(other / "a.png")
+    with input_error("a second image", source=str(other / "a.png")):
+        picture_files([tmp_path, other])
     Image.new("RGB", SIZE).save(path)
     with input_error("changed since", source=str(path)):
         opened(picture)
@@ -127,10 +115,8 @@ def test_huge_missing_and_doubled_pictures_are_one_line(tmp_path: Path, monkeypa
 
 @pytest.mark.slow
 def test_damage_anywhere_is_read_or_is_one_line(tmp_path: Path) -> None:
-    rng = np.random.default_rng(5)
-    path = tmp_path / "x"
-    kinds = ("png", "jpeg", "gif", "tiff", "webp", "bmp")
-    for kind in kinds:
+    rng, path = np.random.default_rng(5), tmp_path / "x"
+    for kind in ("png", "jpeg", "gif", "tiff", "webp", "bmp"):
         whole = io.BytesIO()
         upright().save(whole, kind)
         data = np.frombuffer(whole.getvalue(), np.uint8)

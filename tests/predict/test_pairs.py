@@ -61,12 +61,6 @@ def test_rules_on_a_scene_worked_by_hand(rule: PairRule, wanted: str) -> None:
     assert sorted(names(rule)) == sorted(wanted.split())
 
 
-def test_pairs_come_by_product_of_scores() -> None:
-    pairs = paired(SCENE, PairRule()).pairs
-    products = [pair.human_score * pair.object_score for pair in pairs]
-    assert products == sorted(products, reverse=True)
-
-
 def test_rules_are_named_and_explained() -> None:
     assert ABOUT.keys() == RULES.keys()
     options: dict[str, Any] = {"model": "m", "backend": "endpoint", "detections": Path("a"), "visual": "boxes"}
@@ -78,7 +72,9 @@ def test_rules_are_named_and_explained() -> None:
     assert parse_settings(**options, rule="upt").pairing == RULES["upt"]
 
 
-def test_a_picture_without_boxes_has_no_pairs() -> None:
+def test_pairs_come_by_product_of_scores_and_without_boxes_there_are_none() -> None:
+    products = [pair.human_score * pair.object_score for pair in paired(SCENE, PairRule()).pairs]
+    assert products == sorted(products, reverse=True)
     assert not paired(Detected(image="a.jpg", detections=()), RULES["upt"]).pairs
 
 
@@ -120,18 +116,10 @@ boxes = st.tuples(*[st.integers(0, 40)] * 2, *[st.integers(1, 30)] * 2).map(
 detections = st.lists(
     st.builds(Detection, boxes, st.sampled_from(["person", "dog", "cat"]), st.floats(0, 1)), max_size=9
 )
-rules = st.builds(
-    PairRule,
-    nms=st.floats(0, 1),
-    min_score=st.floats(0, 1),
-    at_least=st.integers(0, 3),
-    persons=st.integers(0, 4),
-    objects=st.integers(0, 4),
-    persons_by=st.sampled_from(["score", "area"]),
-    person_objects=st.booleans(),
-    gap=st.none() | st.floats(0, 2),
-    pairs=st.integers(0, 9),
-)
+shares = {name: st.floats(0, 1) for name in ("nms", "min_score")}
+counts = {name: st.integers(0, most) for name, most in (("at_least", 3), ("persons", 4), ("objects", 4), ("pairs", 9))}
+kinds = {"persons_by": st.sampled_from(["score", "area"]), "person_objects": st.booleans()}
+rules = st.builds(PairRule, gap=st.none() | st.floats(0, 2), **shares, **counts, **kinds)
 
 
 @pytest.mark.slow

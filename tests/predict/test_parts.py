@@ -20,6 +20,7 @@ import pytest
 
 from tests.cli import run as cli
 from tests.cli.run import run
+from tests.mentions import mentions
 from tests.predict.made import made_pictures
 from tests.predict.tiny_detectors import detr
 from tests.predict.vlm_server import VlmServer, made_up
@@ -64,7 +65,6 @@ def made(folder: Path, out: str) -> dict[str, bytes]:
 
 
 def succeed(folder: Path, words: Sequence[object], *more: object) -> CompletedProcess[str]:
-    """Run a command that succeeds."""
     found = run(*words, *more, folder=folder)
     assert found.returncode == 0, found.stderr
     return found
@@ -103,9 +103,8 @@ def test_more_parts_than_pictures_and_missing_parts(folder: Path) -> None:
     with VlmServer(made_up) as server:
         words = asking(server.url, "--detections", "boxes.json")
         succeed(folder, words, "--out", "whole.jsonl")
-        for shard in parts(3 * PICTURES, 1)[::2]:
-            succeed(folder, words, "--out", "parts.jsonl", "--shard", shard)
-        succeed(folder, words, "--out", "parts.jsonl")
+        for shard in [*(("--shard", shard) for shard in parts(3 * PICTURES, 1)[::2]), ()]:
+            succeed(folder, words, "--out", "parts.jsonl", *shard)
         assert made(folder, "parts.jsonl") == made(folder, "whole.jsonl")
         assert server.requests == 2 * len(server.generated)
 
@@ -132,14 +131,9 @@ def test_killed_parts_ask_nothing_twice(folder: Path) -> None:
 
 
 def start(folder: Path, words: Sequence[object], *more: object) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [*cli.COMMAND, *map(str, words), *map(str, more)],
-        cwd=folder,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},  # as workers of Ray have it: sums of more threads are others
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}  # as workers of Ray have it: sums of more threads are others
+    command, pipe = [*cli.COMMAND, *map(str, [*words, *more])], subprocess.PIPE
+    return subprocess.Popen(command, cwd=folder, env=env, stdout=pipe, stderr=pipe, text=True)
 
 
 def test_a_merge_that_dies_anywhere_loses_nothing(folder: Path, detector: Path) -> None:
@@ -202,48 +196,35 @@ def test_the_guides_line_for_xargs(folder: Path) -> None:
         path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
         for line in (parallel.replace("16", str(PARTS)), merging):
             assert SHIPPED in line
-            done = subprocess.run(
-                ["sh", "-c", line.replace(SHIPPED, ours)],
-                cwd=folder,
-                env={**os.environ, "PATH": path},
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert done.returncode == 0, done.stderr
+            command = ["sh", "-c", line.replace(SHIPPED, ours)]
+            subprocess.run(command, cwd=folder, env={**os.environ, "PATH": path}, check=True)
         assert server.requests == asked
         assert set(server.generated.values()) == {1}
     assert made(folder, "predictions.jsonl") == made(folder, "whole.jsonl")
 
 
-@pytest.mark.parametrize("name", ["detections.jsonl", "answers.jsonl"])
-def test_a_damaged_part_is_one_line(folder: Path, detector: Path, name: str) -> None:
+def test_parts_that_are_damaged_or_made_in_another_way_are_one_line(folder: Path, detector: Path) -> None:
     with VlmServer(made_up) as server:
         words = asking(server.url, "--detector", detector, "--pair-rule", "all", "--set", "pairs.pairs=1")
-        succeed(folder, words, "--out", "p.jsonl", "--shard", "1/1")
-        part = folder / "p.parts" / "1-of-1" / name
-        whole = part.read_bytes()
-        lines = whole.splitlines(keepends=True)
-        part.write_bytes(b"".join([*lines[:2], lines[2][:20] + b"\n", *lines[3:]]))
-        done = run(*words, "--out", "p.jsonl", folder=folder)
-        assert done.returncode == 2
-        assert f"p.parts/1-of-1/{name}: line 3" in done.stderr.splitlines()[-1]
-        assert part.exists()
-        part.write_bytes(whole)
-        asked = server.requests
-        succeed(folder, words, "--out", "p.jsonl")
-        assert server.requests == asked
-
-
-def test_what_parts_made_in_another_way_is_not_taken_over(folder: Path, detector: Path) -> None:
-    with VlmServer(made_up) as server:
-        words = [*asking(server.url, "--detector", detector, "--pair-rule", "all"), "--out", "p.jsonl", "--dry-run"]
+        words += ["--out", "p.jsonl"]
         succeed(folder, words, "--shard", "1/1")
-        other = run(*words, "--set", "detector.threshold=0.9", folder=folder)
-        assert other.returncode == 2
-        assert "detections.jsonl: line 1: " in (last := other.stderr.splitlines()[-1])
-        assert "threshold" in last
-        assert (folder / "p.parts" / "1-of-1" / "detections.jsonl").exists()
+        asked = server.requests
+        for name, *more, found in (
+            ("detections.jsonl", "--set", "detector.threshold=0.9", ": line 1: … threshold"),
+            *(("detections.jsonl", ": line 3"), ("answers.jsonl", ": line 3")),
+        ):
+            part = folder / "p.parts" / "1-of-1" / name
+            whole = part.read_bytes()
+            lines = whole.splitlines(keepends=True)
+            if not more:
+                part.write_bytes(b"".join([*lines[:2], lines[2][:20] + b"\n", *lines[3:]]))
+            done = run(*words, *more, folder=folder)
+            assert done.returncode == 2
+            assert re.search(mentions(f"p.parts/1-of-1/{name}{found}"), done.stderr.splitlines()[-1])
+            assert part.exists()
+            part.write_bytes(whole)
+        succeed(folder, words)
+        assert server.requests == asked
 
 
 @pytest.mark.parametrize("shard", ["0/4", "5/4", "1", "a/b"])

@@ -11,18 +11,9 @@ from hypothesis import given, strategies as st
 import shoe
 from shoe.benchmarks import benchmark
 from shoe.predict.backends.vllm import chat_of, generated_text
-from shoe.predict.confidence import (
-    LEAST,
-    GeneratedText,
-    completion,
-    letter_confidences,
-    phrase_confidence,
-    read_completion,
-    word_shares,
-)
 from shoe.predict.questions import LETTERS, WAYS, YES_NO, Question, VisualPrompt, Way, orders, verbs_of
-from shoe.predict.records import Alternative, Answer, Pair, Token
-from shoe.predict.scored import Scoring, write_scored
+from shoe.predict.records import LEAST, Answer, GeneratedText, Pair, Token, completion, read_completion
+from shoe.predict.scored import Scoring, letter_confidences, phrase_confidence, word_shares, write_scored
 from tests.errors import input_error, option_error
 from tests.predict.asking import Noise
 
@@ -34,7 +25,7 @@ SIZES = {"a.jpg": (40, 30), "b.jpg": (50, 20)}
 def token(text: str, *told: tuple[str, float]) -> Token:
     """A token of the likeliest of some probabilities."""
     own = dict(told)[text]
-    return Token(text, log(own), -1, tuple(Alternative(other, log(share)) for other, share in told))
+    return Token(text, log(own), -1, tuple(Token(other, log(share)) for other, share in told))
 
 
 def answer(way: str, text: str, *tokens: Token, **about: object) -> Answer:
@@ -42,9 +33,8 @@ def answer(way: str, text: str, *tokens: Token, **about: object) -> Answer:
 
 
 def test_a_phrase_is_as_sure_as_its_tokens() -> None:
-    said = answer(
-        "phrase", "riding", token("rid", ("rid", 0.5)), token("ing", ("ing", 0.98)), token("</s>", ("</s>", 0.1))
-    )
+    tokens = [token(word, (word, share)) for word, share in (("rid", 0.5), ("ing", 0.98), ("</s>", 0.1))]
+    said = answer("phrase", "riding", *tokens)
     by_hand = {"first": 0.5, "product": 0.49, "mean": 0.7, "minimum": 0.5}
     # What ends the text is told by some endpoints and not by others, and counts with none.
     assert {name: phrase_confidence(said, name) for name in by_hand} == pytest.approx(by_hand)
@@ -170,15 +160,11 @@ def test_what_is_written_of_an_answer_is_read_back() -> None:
 
 def test_what_vllm_makes_is_read_as_the_others_are() -> None:
     """Objects of the form that vLLM's documentation gives; the engine itself runs nowhere here."""
-    place = {
-        7: SimpleNamespace(logprob=-0.5, rank=1, decoded_token="yes"),
-        8: SimpleNamespace(logprob=float("-inf"), rank=2, decoded_token=None),
-    }
+    likely, not_likely = (("yes", -0.5), (None, float("-inf")))
+    place = {i: SimpleNamespace(decoded_token=t, logprob=p, rank=i - 6) for i, (t, p) in ((7, likely), (8, not_likely))}
     output = SimpleNamespace(text="yes", token_ids=[7], logprobs=[place], finish_reason="stop")
     said = generated_text(SimpleNamespace(outputs=[output], prompt_token_ids=[1, 2]))
-    assert said == GeneratedText(
-        "yes", (Token("yes", -0.5, 7, (Alternative("yes", -0.5, 7), Alternative("", LEAST, 8))),), "stop"
-    )
+    assert said == GeneratedText("yes", (Token("yes", -0.5, 7, (Token("yes", -0.5, 7), Token("", LEAST, 8))),), "stop")
     chat = chat_of(Question([Noise(3)], "What?", "Be brief."))
     assert [message["role"] for message in chat] == ["system", "user"]
     picture, text = chat[1]["content"]

@@ -105,13 +105,10 @@ def test_crops_show_the_two_and_marks_move_with_them(picture: Picture) -> None:
     ],
 )
 def test_texts_say_where(picture: Picture, marks: str, settings: dict[str, Any], person: str, horse: str) -> None:
-    said = visual_prompt(picture, PAIR, OTHERS, Visual(marks=marks_named(marks), **settings))
-    assert (said.person, said.thing) == (f"the person{person}", f"the horse{horse}")
-
-
-def test_another_person_is_the_other(picture: Picture) -> None:
-    said = visual_prompt(picture, Pair(PERSON, DOG, "person"), (), Visual(marks=()))
-    assert said.thing == "the other person"
+    for thing, words in (("horse", "the horse"), ("person", "the other person")):
+        pair = Pair(PERSON, HORSE, thing, 0.9, 0.5)
+        said = visual_prompt(picture, pair, OTHERS, Visual(marks=marks_named(marks), **settings))
+        assert (said.person, said.thing) == (f"the person{person}", f"{words}{horse}")
 
 
 def test_the_digest_is_of_what_is_shown(picture: Picture, tmp_path: Path) -> None:
@@ -129,14 +126,11 @@ def test_the_digest_is_of_what_is_shown(picture: Picture, tmp_path: Path) -> Non
     assert visual_prompt(again, PAIR, OTHERS, Visual()).pictures[0].digest != digest(PAIR, "boxes")
 
 
-def test_sizes_are_those_that_a_processor_would_make() -> None:
+def test_sizes_are_those_that_a_processor_would_make_and_marks_are_named_in_any_order() -> None:
     assert fitted((640, 480), Visual()) == (640, 480)
     assert fitted((640, 480), Visual(multiple=28)) == (644, 476)
     assert fitted((1280, 960), Visual(multiple=28, max_pixels=640 * 480)) == (616, 476)
     assert fitted((10, 20), Visual(multiple=28, min_pixels=56 * 56)) == (56, 84)
-
-
-def test_marks_are_named_in_any_order() -> None:
     assert marks_named("crop+boxes") == marks_named("boxes+crop") == ("boxes", "crop")
     assert marks_named("none") == ()
     with option_error("'box'", "boxes?"):

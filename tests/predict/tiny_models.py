@@ -59,7 +59,7 @@ def llava(folder: Path, size: Size = _SMALL, template: str | None = TEMPLATE) ->
     )
     sized = {"size": {"shortest_edge": 32}, "crop_size": {"height": 32, "width": 32}}
     processor = transformers.LlavaProcessor(
-        image_processor=_pillow("CLIPImageProcessor")(**sized),
+        image_processor=pillow("CLIPImageProcessor")(**sized),
         tokenizer=tokenizer,
         patch_size=8,
         vision_feature_select_strategy="default",
@@ -71,43 +71,39 @@ def llava(folder: Path, size: Size = _SMALL, template: str | None = TEMPLATE) ->
 
 def qwen2_5_vl(folder: Path, size: Size = _SMALL) -> Path:
     """Save a Qwen2.5-VL, with the settings that the real ones ship: a temperature near 0, a penalty for repetition."""
-    tokenizer = _tokenizer(["<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>"])
-    rope = {"rope_type": "default", "mrope_section": _sections(size.hidden // _HEADS), "rope_theta": 10000.0}
-    config = transformers.Qwen2_5_VLConfig(
-        text_config=size.text(vocab_size=len(tokenizer), num_key_value_heads=2, rope_parameters=rope),
-        vision_config=size.vision(fullatt_block_indexes=[size.layers - 1], window_size=56, patch_size=14),
-        **_tokens(tokenizer),
-        **_ends(tokenizer),
-    )
-    processor = transformers.Qwen2_5_VLProcessor(
-        image_processor=_qwen_images(14, size.pixels),
-        tokenizer=tokenizer,
-        video_processor=transformers.Qwen2VLVideoProcessor(),
-        chat_template=TEMPLATE.replace("IMAGE", "<|vision_start|><|image_pad|><|vision_end|>"),
-    )
+    vision = size.vision(fullatt_block_indexes=[size.layers - 1], window_size=56, patch_size=14)
     shipped = {"temperature": 1e-6, "repetition_penalty": 1.05, "do_sample": True}
-    return _saved(folder, transformers.Qwen2_5_VLForConditionalGeneration, config, processor, **shipped)
+    rope = {"mrope_section": _sections(size.hidden // _HEADS)}
+    video = transformers.Qwen2VLVideoProcessor
+    return _qwen("Qwen2_5_VL", folder, size, vision, video, {"rope_parameters": rope}, **shipped)
 
 
 def qwen3_vl(folder: Path, size: Size = _SMALL) -> Path:
     """Save a Qwen3-VL, whose pictures enter several layers."""
-    tokenizer = _tokenizer(["<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>"])
+    vision = size.vision(deepstack_visual_indexes=[0], num_position_embeddings=64, patch_size=16)
     head = max(size.hidden // _HEADS, 16)
-    sections = {"mrope_section": _sections(head), "mrope_interleaved": True}
-    rope = {"rope_type": "default", "rope_theta": 10000.0, **sections}
-    config = transformers.Qwen3VLConfig(
-        text_config=size.text(vocab_size=len(tokenizer), num_key_value_heads=2, head_dim=head, rope_parameters=rope),
-        vision_config=size.vision(deepstack_visual_indexes=[0], num_position_embeddings=64, patch_size=16),
-        **_tokens(tokenizer),
-        **_ends(tokenizer),
+    text = {"head_dim": head, "rope_parameters": {"mrope_section": _sections(head), "mrope_interleaved": True}}
+    return _qwen("Qwen3VL", folder, size, vision, transformers.Qwen3VLVideoProcessor, text)
+
+
+def _qwen(
+    name: str, folder: Path, size: Size, vision: dict[str, Any], video: Any, text: dict[str, Any], **shipped: Any
+) -> Path:
+    tokenizer = _tokenizer(["<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>"])
+    text["rope_parameters"] |= {"rope_type": "default", "rope_theta": 10000.0}
+    text = size.text(vocab_size=len(tokenizer), num_key_value_heads=2, **text)
+    config = getattr(transformers, f"{name}Config")(
+        text_config=text, vision_config=vision, **_tokens(tokenizer), **_ends(tokenizer)
     )
-    processor = transformers.Qwen3VLProcessor(
-        image_processor=_qwen_images(16, size.pixels),
+    pixels = {"min_pixels": min(56 * 56, size.pixels), "max_pixels": size.pixels}
+    images = transformers.Qwen2VLImageProcessor(patch_size=vision["patch_size"], merge_size=2, **pixels)
+    processor = getattr(transformers, f"{name}Processor")(
+        image_processor=images,
         tokenizer=tokenizer,
-        video_processor=transformers.Qwen3VLVideoProcessor(),
+        video_processor=video(),
         chat_template=TEMPLATE.replace("IMAGE", "<|vision_start|><|image_pad|><|vision_end|>"),
     )
-    return _saved(folder, transformers.Qwen3VLForConditionalGeneration, config, processor)
+    return _saved(folder, getattr(transformers, f"{name}ForConditionalGeneration"), config, processor, **shipped)
 
 
 MODELS: dict[str, Callable[[Path, Size], Path]] = {"llava": llava, "qwen2.5-vl": qwen2_5_vl, "qwen3-vl": qwen3_vl}
@@ -118,11 +114,6 @@ def made(name: str, folder: Path, size: Size = _SMALL) -> Path:
     if name != "llava" and not HAS_TORCHVISION:
         pytest.skip("torchvision is not installed: pip install 'shoe-eval[predict]'")
     return MODELS[name](folder, size)
-
-
-def size_of(folder: Path) -> int:
-    """Bytes of a model's files."""
-    return sum(path.stat().st_size for path in folder.iterdir())
 
 
 def _saved(folder: Path, kind: Any, config: Any, processor: Any, **shipped: Any) -> Path:
@@ -147,12 +138,17 @@ def saved(
     return folder
 
 
-def _tokenizer(special: list[str]) -> Any:
+def letters() -> Any:
     alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
     made = tokenizers.Tokenizer(
         tokenizers.models.BPE(vocab={letter: i for i, letter in enumerate(alphabet)}, merges=[])
     )
     made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return made
+
+
+def _tokenizer(special: list[str]) -> Any:
+    made = letters()
     made.decoder = tokenizers.decoders.ByteLevel()
     made.add_special_tokens(["<pad>", "</s>", *_ROLES, *special])
     made.add_tokens(_WORDS)
@@ -168,15 +164,9 @@ def _tokens(tokenizer: Any) -> dict[str, int]:
     return {f"{name}_token_id": tokenizer.convert_tokens_to_ids(f"<|{text}|>") for name, text in names.items()}
 
 
-def _pillow(name: str) -> Any:
+def pillow(name: str) -> Any:
     """An image processor; without torchvision there is the one on Pillow alone."""
     return getattr(transformers, name if HAS_TORCHVISION else f"{name}Pil")
-
-
-def _qwen_images(patch: int, pixels: int) -> Any:
-    return transformers.Qwen2VLImageProcessor(
-        patch_size=patch, merge_size=2, min_pixels=min(56 * 56, pixels), max_pixels=pixels
-    )
 
 
 def _sections(head: int) -> list[int]:

@@ -19,12 +19,7 @@ Answering = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 class VlmServer(Http):
-    """A server on a port of its own, as long as the block lasts.
-
-    Attributes:
-        generated: how often each answer was made, by the request's key.
-        requests: how many came.
-    """
+    """A server that counts requests, and how often each answer was generated, by the request's key."""
 
     def __init__(self, answering: Answering, seconds: float = 0.0) -> None:
         super().__init__()
@@ -33,10 +28,6 @@ class VlmServer(Http):
         self.generated: Counter[str] = Counter()
         self.requests = 0
         self.add("POST", "/v1/chat/completions", self._chat)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
 
     def forget(self) -> None:
         """Be as if nothing had been asked."""
@@ -96,7 +87,6 @@ def without_pictures(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def declining(body: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer that is a refusal."""
     answered = made_up(body)
     answered["choices"][0]["message"] = {"role": "assistant", "content": None, "refusal": "I will not."}
     return answered
@@ -136,23 +126,13 @@ class Served:
         )
 
     def __call__(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer a request."""
         torch, tokenizer = self._torch, self._processor.tokenizer
-        inputs = self._processor.apply_chat_template(
-            [_with_pictures(message) for message in body["messages"]],
-            tokenize=True,
-            add_generation_prompt=True,
-            return_dict=True,
-            return_tensors="pt",
-        )
+        messages = [_with_pictures(message) for message in body["messages"]]
+        settings = {"tokenize": True, "add_generation_prompt": True, "return_dict": True, "return_tensors": "pt"}
+        inputs = self._processor.apply_chat_template(messages, **settings)
         with torch.inference_mode():
-            made = self._model.generate(
-                **inputs,
-                max_new_tokens=body["max_tokens"],
-                do_sample=False,
-                output_logits=True,
-                return_dict_in_generate=True,
-            )
+            settings = {"do_sample": False, "output_logits": True, "return_dict_in_generate": True}
+            made = self._model.generate(**inputs, max_new_tokens=body["max_tokens"], **settings)
         tokens = made.sequences[0, inputs["input_ids"].shape[1] :].tolist()
         content = []
         for token, logits in zip(tokens, made.logits, strict=True):
@@ -173,14 +153,12 @@ def _with_pictures(message: Mapping[str, Any]) -> dict[str, Any]:
     """A message of OpenAI's form as transformers' templates have it."""
     from PIL import Image
 
+    def part_of(part: Mapping[str, Any]) -> Mapping[str, Any]:
+        if part["type"] != "image_url":
+            return part
+        data = b64decode(part["image_url"]["url"].partition(",")[2])
+        return {"type": "image", "image": Image.open(io.BytesIO(data))}
+
     content = message["content"]
-    if isinstance(content, str):
-        return {"role": message["role"], "content": [{"type": "text", "text": content}]}
-    parts = []
-    for part in content:
-        if part["type"] == "image_url":
-            data = b64decode(part["image_url"]["url"].partition(",")[2])
-            parts.append({"type": "image", "image": Image.open(io.BytesIO(data))})
-        else:
-            parts.append(part)
-    return {"role": message["role"], "content": parts}
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return {"role": message["role"], "content": list(map(part_of, parts))}

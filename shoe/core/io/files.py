@@ -16,12 +16,10 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP, _ZLIB = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS
 _PADDING = re.compile(rb"\0*")
 _STEP = 1 << 12
-LARGEST_UNPACKED = 4_000_000_000
-"""Largest size of decompressed data in bytes; ten times the size of the largest known files."""
+LARGEST_UNPACKED = 4_000_000_000  # bytes; ten times the size of the largest known files
 _UNPACKED_OF_ANY, _LARGEST_RATIO = 200_000_000, 300  # predictions compress to a tenth, at best to a hundredth
-RUN_HEAD = "run.json"
-"""Archive member that identifies a file written by ``shoe score --save``."""
-_INPUT = "-"
+RUN_HEAD = "run.json"  # archive member that identifies a file written by ``shoe score --save``
+_INPUT, _WRITABLE = "-", "a path that can be written"
 _stream_contents: dict[str, bytes] | None = None
 
 
@@ -69,7 +67,7 @@ def read_bytes(path: str | Path) -> bytes:
     if not data.startswith(_GZIP_MAGIC):
         return data
     parts: list[bytes] = []
-    most = min(LARGEST_UNPACKED, max(_UNPACKED_OF_ANY, _LARGEST_RATIO * len(data)))
+    most = most_unpacked(len(data))
     view, start, left = memoryview(data), 0, most
     try:
         while start < len(data):
@@ -87,6 +85,11 @@ def read_bytes(path: str | Path) -> bytes:
     return b"".join(parts)
 
 
+def most_unpacked(packed: int) -> int:
+    """Return the largest size of decompressed data, in bytes, if ``packed`` is the compressed size."""
+    return min(LARGEST_UNPACKED, max(_UNPACKED_OF_ANY, _LARGEST_RATIO * packed))
+
+
 def unreadable_error(path: str | Path, error: Exception) -> InputError:
     """Return the InputError for a file that cannot be read; ``error`` is the exception that was raised."""
     if isinstance(error, FileNotFoundError):
@@ -101,10 +104,8 @@ def unreadable_error(path: str | Path, error: Exception) -> InputError:
 def decompress_zlib(data: bytes) -> bytes:
     """Return decompressed zlib data.
 
-    Raises:
-        ValueError: if the data are truncated.
-        OverflowError: if the result is larger than ``LARGEST_UNPACKED`` bytes.
-        zlib.error: if the data are damaged.
+    Raises ValueError if the data are truncated, OverflowError if the result is larger than ``LARGEST_UNPACKED`` bytes,
+    and zlib.error if the data are damaged.
     """
     return _unpacked(memoryview(data), _ZLIB, LARGEST_UNPACKED, len(data))[0]
 
@@ -128,47 +129,57 @@ def _unpacked(data: memoryview, window: int, most: int, step: int) -> tuple[byte
 
 
 @contextmanager
-def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
+def os_errors(path: str | Path, expected: str) -> Iterator[None]:
+    """Raise InputError "found PROBLEM, expected {expected}" for an OSError in the ``with`` block."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(path, found=error.strerror or str(error), expected=expected) from None
+
+
+@contextmanager
+def atomic_write(path: str | Path, suffix: str = "", expected: str = _WRITABLE) -> Iterator[IO[bytes]]:
     """Yield a temporary file that replaces ``path`` at the end of the ``with`` block, unless an exception is raised.
 
     If ``path`` is a link, the target of the link is replaced. Permissions are preserved. Pipes, devices and /dev/stdout
-    are written directly.
+    are written directly. With a ``suffix``, the temporary file always has the name of the target with this suffix, for
+    callers that hold a lock: what a killed process left is overwritten.
 
     Raises InputError if the folder or file cannot be written to, or the disk is full.
     """
     import tempfile
 
     target = Path(path)
-    try:
+    with os_errors(path, expected):
         folder = os.path.realpath(target.parent)
         if folder == "/dev" or folder.startswith("/proc/") or (target.exists() and not target.is_file()):
             with target.open("wb") as stream:
                 yield stream
             return
         target = Path(os.path.realpath(target))
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:32]}.", suffix=".tmp")
+        if suffix:
+            temporary = f"{target}{suffix}"
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        else:
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:32]}.", suffix=".tmp")
         try:
             with os.fdopen(handle, "wb") as stream:
                 yield stream
                 stream.flush()
-                os.fsync(stream.fileno())
-            mask = os.umask(0)  # can only be read by changing it
-            os.umask(mask)
-            os.chmod(temporary, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~mask)
+                mask = os.umask(0)  # can only be read by changing it
+                os.umask(mask)
+                os.fchmod(handle, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~mask)
+                os.fsync(handle)
             os.replace(temporary, target)
         except BaseException:
             os.unlink(temporary)
             raise
-    except OSError as error:
-        raise InputError(path, found=error.strerror or str(error), expected="a path that can be written") from None
 
 
 def make_folder(path: Path, expected: str = "a folder that can be created") -> None:
     """Create a folder and its parents if needed, or raise InputError "found PROBLEM, expected {expected}"."""
-    try:
+    with os_errors(path, expected):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(path, found=error.strerror or str(error), expected=expected) from None
 
 
 def write_text(path: str | Path, text: str) -> None:

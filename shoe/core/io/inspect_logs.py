@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shoe.core.errors import InputError, MissingExtraError
-from shoe.core.io.files import LARGEST_UNPACKED
+from shoe.core.io.files import most_unpacked
 from shoe.core.io.json import parse_with_nan
 
 LOG_START = "_journal/start.json"  # archive member that identifies a log
@@ -17,7 +17,7 @@ _HEADER = "header.json"  # archive member with the status, which a log has when 
 JSON_LOG = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:')
 _FIELDS = ("id", "input", "output", "error")  # the other fields of a sample are scores, metadata, and images as base64
 _ZSTANDARD = 93  # zip compression method, which zipfile reads from Python 3.14 on
-_UNPACKED_OF_ANY, _LARGEST_RATIO, _LARGEST_WINDOW = 200_000_000, 300, 1 << 27
+_LARGEST_WINDOW = 1 << 27
 _EXPECTED = "a complete log of inspect_ai with samples"
 
 
@@ -25,11 +25,8 @@ def read_log(path: Path, data: bytes) -> tuple[list[dict[str, Any]], int]:
     """Return the samples of a log as dicts (id, input, output, error), and the number of samples left out.
 
     In the log of an unfinished run, samples without an answer or error are left out. ``data`` is the content of the
-    file; if it is empty, ``path`` is opened as a zip archive.
-
-    Raises:
-        InputError: if the log is damaged or too large, or no samples remain.
-        MissingExtraError: if the log is compressed with Zstandard, and the package zstandard is not installed.
+    file; if it is empty, ``path`` is opened as a zip archive. Raises InputError if the log is damaged or too large, or
+    no samples remain, and MissingExtraError if it is compressed with Zstandard, and the package zstandard is missing.
     """
     try:
         is_json = JSON_LOG.match(data)
@@ -55,7 +52,7 @@ def _documents(path: Path, data: bytes) -> Iterator[bytes]:
         names = [name for name in archive.namelist() if name.startswith("samples/") or name == _HEADER]
         found = [archive.getinfo(name) for name in names]
         size, packed = sum(each.file_size for each in found), sum(each.compress_size for each in found)
-        if size > min(LARGEST_UNPACKED, max(_UNPACKED_OF_ANY, _LARGEST_RATIO * packed)):
+        if size > most_unpacked(packed):
             raise InputError(path, found=f"{size / 1e9:.2g} GB of compressed data", expected=_EXPECTED)
         for member in found:
             if member.compress_type != _ZSTANDARD or sys.version_info >= (3, 14):

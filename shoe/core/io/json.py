@@ -41,15 +41,13 @@ def repeated_key(data: bytes, parsed: Any) -> str | None:
         if len(dict(pairs)) < len(pairs):
             raise KeyError(max(keys := [key for key, _ in pairs], key=keys.count))
 
-    # The slow parser of Python searches the key only if the parsed data have fewer keys than the text.
-    try:
-        encoded = msgspec.json.encode(parsed)
-    except UnicodeEncodeError:  # half a surrogate pair, which is accepted beside NaN
-        encoded = b""
-    in_text, in_parsed = (sum(map(text.count, (b'":', b'" :'))) for text in (data, encoded))
+    # The slow parser of Python searches the key only if the parsed data have fewer quotation marks than the text.
+    with suppress(UnicodeEncodeError):  # half a surrogate pair, which is accepted beside NaN
+        if data.count(b'"') <= msgspec.json.encode(parsed).count(b'"') and rb"\u0022" not in data:
+            return None
     is_lines = isinstance(parsed, list) and data.lstrip()[:1] != b"["
     try:
-        for text in () if in_text <= in_parsed else data.split(b"\n") if is_lines else [data]:
+        for text in data.split(b"\n") if is_lines else [data]:
             json.loads(text.strip() or b"0", object_pairs_hook=check)
     except (KeyError, ValueError, RecursionError) as error:
         return str(error.args[0]) if isinstance(error, KeyError) else None
@@ -113,8 +111,7 @@ NumberOrText = Annotated[
     Meta(extra={"expected": "a number"}),
 ]
 """A number, NaN or infinity, or their text: some files of the field have IDs like "17" followed by a line break."""
-Whole = Annotated[_INTEGER | _FLOAT, _WHOLE]
-"""An integer, or a float with an integer value such as 17.0."""
+Whole = Annotated[_INTEGER | _FLOAT, _WHOLE]  # an integer, or a float with an integer value such as 17.0
 WholeOrText = Annotated[_INTEGER | _FLOAT | Annotated[str, Meta(pattern=r"^\s*[-+]?\d{1,10}(\.0*)?\s*$")], _WHOLE]
 Box = Annotated[tuple[float, float, float, float], Meta(extra={"expected": "[x1, y1, x2, y2]"})]
 BoxOrText = Annotated[
@@ -144,12 +141,9 @@ def explain_error(
 ) -> InputError:
     """Return the InputError for a parsed JSON document that does not fit the type ``kind``.
 
-    Args:
-        error: error of msgspec, which contains the position in the document.
-        document: parsed document, or part of a document.
-        place: callback that returns the name of a record for messages, given its index and content.
-        record: name of the record, if ``document`` is a record or a part of a record; None for a whole document.
-        field: name of the field or column, if ``document`` is its value; None for a whole document or record.
+    ``error`` contains the position in the document. The callback ``place`` returns the name of a record, given its
+    index and content. If the document is only a record or a part of a record, ``record`` is the name of the record; if
+    it is the value of a field or column, ``field`` is its name.
     """
     message = str(error)
     node, value = inspect.type_info(kind), document

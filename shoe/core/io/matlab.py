@@ -127,10 +127,7 @@ def matrix(value: Any) -> NDArray[np.float64]:
 
 
 def _element(data: bytes, at: int, limit: int) -> tuple[int, int, int, int]:
-    """Return type code, start and end of the content of the data element at byte ``at``, and start of the next element.
-
-    The element must end before byte ``limit``.
-    """
+    """Return type, start and end of content of the element at byte ``at``, and its end, which is at most ``limit``."""
     kind, size = _TAG.unpack_from(data, at)
     if kind >> 16:  # up to four bytes fit into the tag itself
         kind, size, start, after = kind & 0xFFFF, kind >> 16, at + 4, at + 8
@@ -233,14 +230,9 @@ def cell_file(
 ) -> Iterator[bytes]:
     """Yield the bytes of a compressed Matlab file with one variable, a cell array in which most cells are empty.
 
-    SciPy's writer takes a minute for the 5.8 million cells of HICO-DET's detections. Here, runs of empty cells are
-    written at once.
-
-    Args:
-        name: name of the variable.
-        shape: number of rows and columns of the array.
-        filled: (c,) ascending indices of the non-empty cells, in column-major order.
-        matrices: contents of the c non-empty cells.
+    ``filled`` are the (c,) ascending indices of the non-empty cells, in column-major order, and ``matrices`` their
+    contents. SciPy's writer takes a minute for the 5.8 million cells of HICO-DET's detections. Here, runs of empty
+    cells are written at once.
     """
     header = b"MATLAB 5.0 MAT-file, written by shoe".ljust(124) + struct.pack("<H2s", 0x0100, b"IM")
     start = _header_bytes(_CELL, shape, name)

@@ -59,11 +59,9 @@ def notes_of_native(path: str | Path, data: bytes = b"") -> bytes:
 def read_native(path: str | Path, data: bytes = b"", bad_boxes: str = "refuse") -> Interactions:
     """Read and validate a table written by :func:`write_native`, without its notes (:func:`notes_of_native`).
 
-    Arrays are mapped copy-on-write: changing them does not change the file. ``data`` is the content of the file if it
-    was read already, for example from a pipe. ``bad_boxes`` is the rule for invalid boxes and scores: "refuse" (raise
-    an error), "drop" or "count".
-
-    Raises InputError if the file is not a native table, is damaged, or has invalid values under "refuse".
+    Arrays are mapped copy-on-write. ``data`` is the content of the file if it was read already, for example from a
+    pipe. Invalid boxes and scores raise an error by the rule ``bad_boxes`` "refuse"; other rules are "drop" and
+    "count". Raises InputError if the file is not a native table, is damaged, or has invalid values under "refuse".
     """
     if not data and not os.path.exists(path):
         raise InputError(path, found="no such file", expected="a native table (.npz)")
@@ -107,10 +105,7 @@ def read_native(path: str | Path, data: bytes = b"", bad_boxes: str = "refuse") 
 
 
 def _mapped(content: mmap.mmap | bytearray, stream: IO[bytes], member: zipfile.ZipInfo) -> NDArray[Any]:
-    """Return the array of an uncompressed archive member without a copy.
-
-    ``content`` is the content of the file that ``stream`` reads. Raises ValueError for an unsupported array.
-    """
+    """Return the array of an uncompressed archive member in ``content`` without a copy; ValueError if unsupported."""
     if member.compress_type != zipfile.ZIP_STORED:
         raise ValueError("compressed")
     names = content[member.header_offset + 26 : member.header_offset + _LOCAL_HEADER]
@@ -123,9 +118,7 @@ def _mapped(content: mmap.mmap | bytearray, stream: IO[bytes], member: zipfile.Z
     size = int(np.prod(shape, dtype=np.int64))
     if not 0 <= size * dtype.itemsize <= member.file_size:
         raise ValueError("an array longer than the file")
-    if size == 0:
-        return np.zeros(shape, dtype)
-    return np.frombuffer(content, dtype, size, stream.tell()).reshape(shape)
+    return np.frombuffer(content, dtype, size, stream.tell()).reshape(shape) if size else np.zeros(shape, dtype)
 
 
 def _sum(array: NDArray[Any]) -> int:

@@ -30,16 +30,15 @@ _DAMAGE = (
 )  # fmt: skip
 _SIMPLE = frozenset({float, str, bool, type(None)})
 _HASHED = _SIMPLE | {int, bytes}
-_PACKED = {"f8": "d", "f4": "f", "i8": "q", "i4": "i"}
-"""Code of ``struct`` for NumPy types; ``struct`` unpacks small arrays faster than NumPy."""
+_PACKED = {"f8": "d", "f4": "f", "i8": "q", "i4": "i"}  # ``struct`` unpacks small arrays faster than NumPy
 _EXPECTED = "a pickle of plain lists, dicts, numbers, text and NumPy arrays"
 
 
 def load_plain(path: str | Path, data: bytes) -> Any:
     """Return the content of a pickle as plain values: arrays, tuples and sets become lists, and bytes become text.
 
-    Raises:
-        InputError: if the pickle contains other types or calls, is damaged, or expands to far more than its file size.
+    Raises InputError if the pickle contains other types or calls, is damaged, or expands to far more than its file
+    size.
     """
     try:
         return _Plainer(4 * len(data) + 1000).visit(_Machine(io.BytesIO(data)).load(), 0)[0]

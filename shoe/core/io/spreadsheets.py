@@ -21,11 +21,9 @@ def delimited_rows(path: Path) -> list[list[str]]:
     """Return the fields of each line of a table, the header first; the file may be gzip-compressed.
 
     The separator is the first of tab, comma and semicolon (in this order) that occurs in the header. Spreadsheets write
-    semicolons in locales with a decimal comma. Fields cannot contain tabs or line breaks.
-
-    Raises:
-        InputError: if the file is not UTF-8 text, has no row after the header, a line has more or fewer fields than the
-            header, or quotes are unpaired.
+    semicolons in locales with a decimal comma. Fields cannot contain tabs or line breaks. Raises InputError if the file
+    is not UTF-8 text, has no row after the header, a line has more or fewer fields than the header, or quotes are
+    unpaired.
     """
     try:
         text = read_bytes(path).decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
@@ -71,11 +69,8 @@ def delimited_text(rows: Iterable[Iterable[object]], delimiter: str = ",") -> st
     the delimiter is a tab.
     """
     text = io.StringIO(newline="")
-    if delimiter == "\t":
-        writer = csv.writer(text, delimiter="\t", quoting=csv.QUOTE_NONE, quotechar=None, lineterminator="\n")
-    else:
-        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    writer.writerows(map(_field, row) for row in rows)
+    quotes: dict[str, Any] = {"quoting": csv.QUOTE_NONE, "quotechar": None} if delimiter == "\t" else {}
+    csv.writer(text, delimiter=delimiter, lineterminator="\n", **quotes).writerows(map(_field, row) for row in rows)
     return text.getvalue()
 
 
@@ -89,8 +84,7 @@ def _field(value: object) -> object:
     return mark + printable(value, len(value))
 
 
-WORKBOOK = "xl/workbook.xml"
-"""Archive member that identifies a workbook."""
+WORKBOOK = "xl/workbook.xml"  # archive member that identifies a workbook
 _MOST_ROWS, _MOST_COLUMNS = 1 << 20, 256
 _UNPACKED_OF_ANY, _LARGEST_RATIO = 50_000_000, 100
 _EXPECTED = "a workbook (.xlsx) with a header and at least one row in one sheet"
@@ -100,11 +94,8 @@ def read_xlsx(path: str | Path, data: bytes = b"") -> tuple[list[dict[str, Any]]
     """Return the rows of a workbook as {heading: cell}, and their line numbers in the sheet; empty cells are None.
 
     Empty rows and columns without a heading are left out. Dates become text. ``data`` is the content of the file; if it
-    is empty, the file is read.
-
-    Raises:
-        InputError: if the workbook is damaged or too large, has no rows, or has rows in several sheets.
-        MissingExtraError: if openpyxl is not installed.
+    is empty, the file is read. Raises InputError if the workbook is damaged or too large, has no rows, or has rows in
+    several sheets, and MissingExtraError without openpyxl.
     """
     try:
         import openpyxl

@@ -47,14 +47,10 @@ _TOO_DEEP = 100  # nested brackets, more than any answer has; the innermost ones
 
 @dataclass(frozen=True, slots=True)
 class FoundObject:
-    """Dict or list found in a text.
+    """Dict or list found in a text, with plain values, or None if no item is complete.
 
-    Attributes:
-        value: dict or list of plain values; None if no item is complete.
-        start: index of the first character in the text.
-        end: index after the last character.
-        is_whole: whether the text contains the closing bracket.
-        lost: number of incomplete dicts that are left out of the value; nested incomplete dicts count as one.
+    ``start`` and ``end`` are the indices of the first character in the text and after the last. ``is_whole`` is whether
+    the text contains the closing bracket. ``lost`` incomplete dicts are left out; nested ones count as one.
     """
 
     value: Any
@@ -68,14 +64,8 @@ class FoundObject:
 class _Frame:
     """Open bracket with the items read so far.
 
-    Attributes:
-        call: whether a name precedes the bracket, as in a call.
-        is_keyed: whether the items are keys with values.
-        keyless: dicts and lists without a key in a keyed bracket.
-        key: key of the next value, if any.
-        value: last value, which is not yet an item.
-        is_bare: whether ``value`` is a bare word.
-        lost: number of incomplete dicts left out.
+    ``is_keyed`` is whether the items are keys with values; ``keyless`` are dicts and lists without a key among them.
+    ``value`` is the last value, which is not yet an item, with its ``key`` if any.
     """
 
     opener: str

@@ -1,7 +1,7 @@
 """Interface and settings of back ends, which run a vision-language model or send requests to one.
 
 All raw answers are chat completions in the format of OpenAI, with the log probabilities of each token and of the
-likeliest alternatives (``choices[0].logprobs.content``); see :mod:`shoe.predict.confidence`.
+likeliest alternatives (``choices[0].logprobs.content``); see :func:`shoe.predict.records.read_completion`.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -66,9 +66,8 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
         """Raise OptionError if the URL or the parameters are invalid."""
         for name in OURS:
             if name in self.parameters:
-                raise OptionError(
-                    f"model {quote(self.model)}: parameters: found {name}, which shoe sets itself: remove it"
-                )
+                found = f"found {name}, which shoe sets itself: remove it"
+                raise OptionError(f"model {quote(self.model)}: parameters: {found}")
         _ = self.place
 
     @property

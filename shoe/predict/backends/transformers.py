@@ -22,17 +22,15 @@ from shoe.core.errors import OptionError, quote
 from shoe.llm.request import Recorder
 from shoe.maps.local_models import LocalModel, files_of, first_line
 from shoe.predict.backends import Backend, BackendConfig
-from shoe.predict.confidence import LEAST, GeneratedText, completion, spells
 from shoe.predict.questions import Ask, Picture, Question, messages_of
-from shoe.predict.records import Alternative, Token
+from shoe.predict.records import LEAST, GeneratedText, Token, completion
+from shoe.predict.scored import spells
 
 _OF_TEXT = ("input_ids", "attention_mask", "mm_token_type_ids", "token_type_ids", "text_replacement_offsets")
 _PROBES = ((64, 64), (96, 64))
 
 
 class _Encoded(NamedTuple):
-    """Data of one image: encoder output, outputs of some encoder layers, and rows of further model inputs."""
-
     features: Any
     layers: Sequence[Any]
     rows: Mapping[str, Any]
@@ -40,24 +38,16 @@ class _Encoded(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """Images of a batch, before they are encoded.
+    """Images of a batch, before they are encoded."""
 
-    Attributes:
-        order: image digests in the order of the prompts; an image may occur several times.
-        new: digests of images that were not in the previous batch.
-        made: processor output for the images in ``new``.
-    """
-
-    order: Sequence[str]
+    order: Sequence[str]  # image digests in the order of the prompts; an image may occur several times
+    # new, made: digests of images that were not in the previous batch, and the processor's output for them.
     new: Sequence[str]
     made: Mapping[str, Any]
 
 
 class Encoder:
-    """Converter of prompts and images to model inputs, with a cache of the images of the latest batch.
-
-    ``shares`` is whether each image is encoded only once for all prompts that contain it.
-    """
+    """Converter of prompts and images to model inputs. If it ``shares``, each image of a batch is encoded only once."""
 
     def __init__(self, model: Any, processor: Any) -> None:
         """Create a converter, and test with two images whether the class of the model accepts encoder outputs."""
@@ -150,10 +140,7 @@ class Encoder:
         ]
 
     def encode(self, layout: Layout, device: str, dtype: Any) -> None:
-        """Encode the new images of a batch, and remove images of previous batches from the cache.
-
-        Batches must be encoded in the order in which they were prepared.
-        """
+        """Encode the new images of a batch, and remove other images from the cache; batches come as prepared."""
         if layout.new:
             self._encodings |= zip(layout.new, self._encoded(layout.made, device, dtype), strict=True)
         self._encodings = {digest: self._encodings[digest] for digest in dict.fromkeys(layout.order)}
@@ -185,20 +172,16 @@ def on_device(inputs: Mapping[str, Any], device: str, dtype: Any) -> dict[str, A
 # followed by masked padding and the other tokens of the prompt. The first such batch is also processed with complete
 # prompts, and the results are compared.
 
-_SMALLEST = 8
-"""Minimum number of tokens of a prefix that is processed separately."""
-_LIKELY = 3.0
-"""Maximum difference in log probability between the likeliest token and the tokens that are compared."""
-_TOLERANCE = {"float32": 1e-3, "bfloat16": 0.25, "float16": 0.1}
-"""Maximum difference between log probabilities with and without a prefix, which is due to another order of sums."""
+_SMALLEST = 8  # minimum number of tokens of a prefix that is processed separately
+_LIKELY = 3.0  # maximum difference in log probability between the likeliest token and the tokens that are compared
+_TOLERANCE = {"float32": 1e-3, "bfloat16": 0.25, "float16": 0.1}  # of sums in another order
 
 
 class Split(NamedTuple):
     """Inputs of ``generate`` for a batch of n prompts with a common prefix.
 
-    Attributes:
-        beginning: inputs for the common prefix, with one row.
-        whole: inputs for the complete prompts, with n rows: prefix, then padding, then the rest of the prompt.
+    ``beginning`` are the inputs for the prefix, with one row; ``whole`` those for the complete prompts, with n rows:
+    prefix, then padding, then the rest of the prompt.
     """
 
     beginning: dict[str, Any]
@@ -208,13 +191,11 @@ class Split(NamedTuple):
 class Prefix:
     """Prefix caching: the common start of prompts is processed once, if the probabilities then stay the same.
 
-    Attributes:
-        is_known: whether ``works`` is final: probabilities have been compared, or caching is not allowed.
-        works: whether prefix caching may be used.
+    ``allowed`` is whether the model accepts separately encoded images. ``works`` is whether prefix caching may be used;
+    ``is_known`` whether this is final, because probabilities have been compared or caching is not allowed.
     """
 
     def __init__(self, model: Any, dtype: str, *, allowed: bool) -> None:
-        """Create the object for a model; ``allowed`` is whether the model accepts separately encoded images."""
         self._model, self._tolerance = model, _TOLERANCE[dtype]
         self.is_known, self.works = not allowed, allowed
 
@@ -251,10 +232,7 @@ class Prefix:
         return {**split.whole, name: cache}
 
     def compare(self, ours: Any, plain: Any) -> None:
-        """Set ``works`` to whether logits with and without prefix caching are nearly equal.
-
-        ``ours`` are the (n, vocabulary) logits with prefix caching, or None if it failed, and ``plain`` those without.
-        """
+        """Set ``works`` to whether (n, vocabulary) logits with (if any) and without prefix caching are nearly equal."""
         self.is_known, self.works = True, ours is not None
         if not self.works:
             return
@@ -273,10 +251,7 @@ def common(rows: Sequence[Sequence[int]]) -> int:
 
 
 def _moved(row: Sequence[int], length: int, shared: int, longest: int) -> list[int]:
-    """Return a left-padded row of ``length`` tokens with its padding moved behind the first ``shared`` tokens.
-
-    After these tokens, all returned rows have ``longest`` elements.
-    """
+    """Return a left-padded row with its padding after the first ``shared`` tokens, and then ``longest`` elements."""
     tokens = row[len(row) - length :]
     padding = [row[0] if len(row) > length else 0] * (longest - (length - shared))
     return [*tokens[:shared], *padding, *tokens[shared:]]
@@ -349,19 +324,13 @@ def batched_by_images(asks: Iterator[Ask], size: int) -> Iterator[list[Ask]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """A batch of n questions, before its images are encoded.
-
-    Attributes:
-        inputs: inputs of ``generate``: tokens (n, length), mask, ...
-        lengths: (n,) number of tokens of each prompt, without padding.
-        layout: which images the prompts contain, in order; None if ``inputs`` contains the images themselves.
-        split: inputs split after the common prefix, if all prompts have the same images and a common prefix; else None.
-    """
+    """A batch of n questions, before its images are encoded."""
 
     questions: Sequence[Question]
-    inputs: Mapping[str, Any]
-    lengths: Sequence[int]
-    layout: Layout | None
+    inputs: Mapping[str, Any]  # inputs of ``generate``: tokens (n, length), mask, ...
+    lengths: Sequence[int]  # (n,) number of tokens of each prompt, without padding
+    layout: Layout | None  # images of the prompts; None if ``inputs`` contains the images themselves
+    # Inputs split after the common prefix, if all prompts have the same images and a common prefix; else None.
     split: Split | None
 
 
@@ -395,19 +364,15 @@ class VisionModel(LocalModel):
         if not hasattr(processor, "image_processor"):
             raise OptionError(f"{self.name} has no image processor: choose a vision-language model")
         if not (getattr(processor, "chat_template", None) or getattr(processor.tokenizer, "chat_template", None)):
-            raise OptionError(
-                f"{self.name} has no chat template: choose an instruction-tuned model (names often end in -Instruct "
-                "or -it)"
-            )
+            hint = "choose an instruction-tuned model (names often end in -Instruct or -it)"
+            raise OptionError(f"{self.name} has no chat template: {hint}")
         images = processor.image_processor
         of_class = get_type_hints(images.valid_kwargs) if hasattr(images, "valid_kwargs") else {}
         known = {*signature(type(processor).__init__).parameters, *images.to_dict(), *of_class} - _PARTS
         for name in settings:  # the class of the processor would ignore unknown names
             if name not in known:
-                raise OptionError(
-                    f"--set vlm.processor: found {quote(name)}, expected settings of {type(images).__name__}: "
-                    f"{', '.join(sorted(known))}"
-                )
+                expected = f"settings of {type(images).__name__}: {', '.join(sorted(known))}"
+                raise OptionError(f"--set vlm.processor: found {quote(name)}, expected {expected}")
         image_token = getattr(processor, "image_token", None)
         if image_token and image_token not in self._conversation(Question([None], "question")):  # type: ignore[list-item]
             raise OptionError(f"the chat template of {self.name} ignores images: choose another model")
@@ -449,14 +414,15 @@ class VisionModel(LocalModel):
                 ids = output.sequences[:, -len(output.logits) :]
                 steps = [self._logprobs(logits, ids[:, i], batch) for i, logits in enumerate(output.logits)]
         except torch.OutOfMemoryError:
+            most, hint = self._batch_size, "use a smaller batch size, smaller images, or dtype bfloat16"
             raise OptionError(
-                f"{self.name} does not fit into the device's memory with batches of {self._batch_size}: use a smaller "
-                "batch size, smaller images, or dtype bfloat16"
+                f"{self.name} does not fit into the device's memory with batches of {most}: {hint}"
             ) from None
-        rows = zip(batch.questions, ids.tolist(), batch.lengths, strict=True)
-        return [
-            (self._answer(row, question, tokens, steps), length) for row, (question, tokens, length) in enumerate(rows)
+        answers = [
+            self._answer(row, steps, *asked)
+            for row, asked in enumerate(zip(batch.questions, ids.tolist(), strict=True))
         ]
+        return list(zip(answers, batch.lengths, strict=True))
 
     def _output(self, batch: Prepared) -> Any:
         """Return the output of ``generate`` for a batch; if possible, the common prefix is processed only once."""
@@ -501,7 +467,7 @@ class VisionModel(LocalModel):
             raise OptionError(f"{self.name} returns non-finite values with dtype {self._dtype}: use another dtype")
         return ids.tolist(), values.tolist()
 
-    def _answer(self, row: int, question: Question, ids: Sequence[int], steps: Sequence[Any]) -> GeneratedText:
+    def _answer(self, row: int, steps: Sequence[Any], question: Question, ids: Sequence[int]) -> GeneratedText:
         end = next((i for i, token in enumerate(ids) if token in self._ends), None)
         steps = steps if end is None else steps[: end + 1]
         words = self._tokens_of(question)
@@ -510,14 +476,11 @@ class VisionModel(LocalModel):
         return GeneratedText(text, tokens, "length" if end is None else "stop")
 
     def _token(self, ids: Sequence[int], values: Sequence[float], words: set[int]) -> Token:
-        """Return the generated token, with the likeliest alternatives and the tokens of the expected ``words``.
-
-        ``ids`` and ``values`` are token IDs and log probabilities, as from ``_logprobs``.
-        """
+        """Return the generated token, with the likeliest alternatives and the tokens of the expected ``words``."""
         alternatives = dict(zip(ids[1:], values[1:], strict=True))
         likeliest = set(ids[1 : 1 + self._top])
         top = [
-            Alternative(self._text_of(token), max(round(value, _DIGITS), LEAST), token)
+            Token(self._text_of(token), max(round(value, _DIGITS), LEAST), token)
             for token, value in alternatives.items()
             if token in likeliest or token in words
         ]

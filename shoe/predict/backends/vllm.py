@@ -14,9 +14,8 @@ from shoe.core.errors import OptionError, quote
 from shoe.llm.request import Recorder
 from shoe.maps.local_models import files_of, first_line
 from shoe.predict.backends import Backend, BackendConfig
-from shoe.predict.confidence import LEAST, GeneratedText, completion
 from shoe.predict.questions import Ask, Question, messages_of
-from shoe.predict.records import Alternative, Token
+from shoe.predict.records import LEAST, GeneratedText, Token, completion
 
 
 class VLLM(BackendConfig, frozen=True, kw_only=True):
@@ -100,5 +99,5 @@ def generated_text(request_output: Any) -> GeneratedText:
 
 def _token(chosen: int, alternatives: Mapping[int, Any]) -> Token:
     ranked: Sequence[tuple[int, Any]] = sorted(alternatives.items(), key=lambda item: -item[1].logprob)
-    top = tuple(Alternative(item.decoded_token or "", max(item.logprob, LEAST), token) for token, item in ranked)
+    top = tuple(Token(item.decoded_token or "", max(item.logprob, LEAST), token) for token, item in ranked)
     return Token(alternatives[chosen].decoded_token or "", max(alternatives[chosen].logprob, LEAST), chosen, top)

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 import zlib
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -18,23 +19,17 @@ from tests.errors import error_with, input_error
 
 
 def test_a_file_appears_whole_with_the_permissions_of_any_new_file(tmp_path: Path) -> None:
-    with atomic_write(tmp_path / "a") as stream:
-        stream.write(b"new")
-        stream.flush()
-        assert not (tmp_path / "a").exists()
-    assert (tmp_path / "a").read_bytes() == b"new"
-    assert [p.name for p in tmp_path.iterdir()] == ["a"]
-    (tmp_path / "plain").touch()
-    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
-    # A folder of files under /dev is a folder like any other.
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-        path = Path(folder) / "a"
-        path.write_bytes(b"old")
-        with atomic_write(path) as stream:
-            stream.write(b"new")
-            stream.flush()
-            assert path.read_bytes() == b"old"
-        assert path.read_bytes() == b"new"
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as other:  # under /dev is a folder like any other
+        for folder in (tmp_path, Path(other)):
+            (folder / "old").write_bytes(b"old")
+            for name, before in (("a", []), ("old", [b"old"])):
+                with atomic_write(folder / name) as stream:
+                    stream.write(b"new")
+                    stream.flush()
+                    assert [path.read_bytes() for path in folder.glob(name)] == before
+                assert (folder / name).read_bytes() == b"new"
+            assert sorted(path.name for path in folder.iterdir()) == ["a", "old"]
+            assert stat.S_IMODE((folder / "a").stat().st_mode) == stat.S_IMODE((folder / "old").stat().st_mode)
 
 
 def test_a_file_that_is_replaced_keeps_its_permissions_and_a_link_to_it_its_target(tmp_path: Path) -> None:
@@ -51,16 +46,13 @@ def test_a_file_that_is_replaced_keeps_its_permissions_and_a_link_to_it_its_targ
 
 
 @pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt, SystemExit])
-def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, failure: type[BaseException]) -> None:
+@pytest.mark.parametrize("suffix", ["", ".new"])
+def test_a_failure_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, failure: type[BaseException], suffix: str
+) -> None:
     (tmp_path / "a").write_bytes(b"old")
-
-    def fail() -> None:
-        with atomic_write(tmp_path / "a") as stream:
-            stream.write(b"half")
-            raise failure
-
-    with pytest.raises(failure):
-        fail()
+    with pytest.raises(failure), atomic_write(tmp_path / "a", suffix) as stream:
+        raise failure(stream.write(b"half"))
     assert (tmp_path / "a").read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
 
@@ -83,18 +75,19 @@ def test_a_pipe_and_standard_output_are_written_to_as_they_are(tmp_path: Path) -
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
+def die_while_writing(path: Path) -> None:
+    with atomic_write(path) as stream:
+        stream.write(b"half")
+        stream.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 def test_a_kill_in_the_middle_leaves_the_old_file(tmp_path: Path) -> None:
-    target = tmp_path / "a"
-    target.write_bytes(b"old")
-    script = (
-        "import os, signal, sys\n"
-        "from shoe.core.io.files import atomic_write\n"
-        "with atomic_write(sys.argv[1]) as stream:\n"
-        "    stream.write(b'half'); stream.flush()\n"
-        "    os.kill(os.getpid(), signal.SIGKILL)\n"
-    )
-    assert subprocess.run([sys.executable, "-c", script, str(target)]).returncode == -signal.SIGKILL
-    assert target.read_bytes() == b"old"
+    (tmp_path / "a").write_bytes(b"old")
+    child = get_context("fork").Process(target=die_while_writing, args=(tmp_path / "a",))
+    child.start()
+    child.join()
+    assert (child.exitcode, (tmp_path / "a").read_bytes()) == (-signal.SIGKILL, b"old")
 
 
 def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:

@@ -36,26 +36,15 @@ def refused(data: bytes, *said: str) -> None:
         load_plain("x.pkl", data)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", range(6))
 @pytest.mark.parametrize("call", [os.system, eval, exec, getattr, open, __import__, Path, np.load, np.fromfile])
 def test_a_planted_call_does_not_run(tmp_path: Path, call: Any, protocol: int) -> None:
-    target = tmp_path / "ran"
+    target, path = tmp_path / "ran", tmp_path / "planted.pkl"
     command = f"touch {target}" if call is os.system else f"open({str(target)!r}, 'w')"
-    data = pickle.dumps([Planted(call, command)], protocol)
-    path = tmp_path / "planted.pkl"
-    path.write_bytes(data)
-    with input_error("execute code"):
+    path.write_bytes(pickle.dumps([Planted(call, command)], protocol))
+    with input_error(*(["execute code"] if protocol in PROTOCOLS else ())):  # older pickles are no format
         read_predictions(path)
     assert not target.exists()
-
-
-@pytest.mark.parametrize("protocol", [0, 1])
-def test_old_pickles_are_no_format_and_do_not_run(tmp_path: Path, protocol: int) -> None:
-    path = tmp_path / "planted.pkl"
-    path.write_bytes(pickle.dumps([Planted(os.system, f"touch {tmp_path / 'ran'}")], protocol))
-    with pytest.raises(InputError):
-        read_predictions(path)
-    assert not (tmp_path / "ran").exists()
 
 
 def test_known_names_cannot_be_misused_and_torch_tensors_are_refused_with_what_to_do() -> None:
@@ -96,9 +85,6 @@ def test_numpy_of_any_version_and_other_plain_containers_become_lists_and_dicts(
     counts: defaultdict[str, list[int]] = defaultdict(list, {"a": [1]})
     value = [OrderedDict([("k", 1)]), counts, (1, 2), b"abc"]
     assert load_plain("x.pkl", pickle.dumps(value, protocol)) == [{"k": 1}, {"a": [1]}, [1, 2], "abc"]
-
-
-def test_names_of_older_and_newer_numpy_are_the_same() -> None:
     data = pickle.dumps(np.array([1.0, 2.0]), 2)
     assert b"numpy._core.multiarray" in data
     assert load_plain("x.pkl", data.replace(b"numpy._core.multiarray", b"numpy.core.multiarray")) == [1.0, 2.0]
@@ -161,9 +147,7 @@ def test_a_cache_record_is_only_a_dict(data: bytes) -> None:
         b"\x80\x02}(]K\x01u.",  # a list as key
         b"\x80\x02Pabc\n.",  # a persistent name
         b"\x80\x02\x82\x01.",  # an extension
-        b"\x80\x02.",
-        b"\x80\x02]",
-        b"\x80\x02\xff.",
+        *(b"\x80\x02.", b"\x80\x02]", b"\x80\x02\xff."),
     ],
 )
 def test_hostile_programs_are_refused(tmp_path: Path, data: bytes) -> None:
