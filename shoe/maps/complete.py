@@ -150,9 +150,7 @@ def complete(
 
     Args:
         similarity: map to start from; the completed map has the same ensemble.
-        task: predictions, and the ground truth to score them against.
-        rate: function that sends pairs to the raters and returns their ratings.
-        raters: raters whose ratings ``rate`` returns, in the order of its columns.
+        rate: function that sends pairs to ``raters`` and returns their ratings, in one column per rater.
         out: folder of the completed map, written after every round; not written if nothing is rated.
         tolerance: the completion ends when the interval of possible values of SHOE-mAP is at most this wide.
         purpose: data that identify the predictions. A completion by the same raters for the same purpose is continued.
@@ -200,10 +198,9 @@ def first_round(
     purpose: Mapping[str, Any],
     known: Rate | None = None,
 ) -> tuple[CompletionRound, dict[Part, list[Pair]]]:
-    """Return the present score of predictions, and the pairs that the first round rates if the budget is unlimited.
+    """Return the present score, and the pairs that the first round of :func:`complete` rates without cost limit.
 
-    The pairs are {} if the interval of SHOE-mAP is at most ``tolerance`` wide, or no rating can change the score.
-    Arguments and errors are as for :func:`complete`. No rater is queried, and nothing is written.
+    There are none if the completion would end at once. No rater is queried, and nothing is written.
     """
     draft, look = Draft.from_map(similarity, raters, purpose, known), bound_score(similarity, task)
     state = _round(look, draft, 0, Budget())
@@ -216,11 +213,9 @@ class BoundedScore(NamedTuple):
     """SHOE-mAP of predictions with a similarity map, and its bounds over all possible values of unrated pairs.
 
     Attributes:
-        open_score: matches and false positives that are possible if unrated pairs get ratings; None if no rating can
-            change the score.
+        open_score: possible matches and false positives; None if no rating can change the score.
         interval, matches: lowest and highest SHOE-mAP; ``matches`` assumes that no false positive changes its class.
-        precisions: (K,) lowest and (K,) highest average precision of K classes, if each false positive stays in the
-            class most similar to it at present.
+        precisions: (K,) lowest and (K,) highest average precision of K classes, under the same assumption.
     """
 
     score: float

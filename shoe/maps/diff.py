@@ -123,7 +123,7 @@ class MapDiff(Document, frozen=True):
         return {"verb": self.verbs, "object": self.objects}
 
     def with_glosses(self) -> Self:
-        """Return a copy in which each of the ``largest`` differences also has WordNet's definitions of both senses."""
+        """Return a copy with WordNet's definitions of the senses of the ``largest`` differences."""
 
         def glossed(part: PartDiff) -> PartDiff:
             defined = glosses(sorted({name for pair in part.largest for name in (pair.class_synset, pair.synset)}))
@@ -134,7 +134,7 @@ class MapDiff(Document, frozen=True):
 
 
 def compare(a: SimilarityMap, b: SimilarityMap) -> dict[Part, PartDiff]:
-    """Return counts, correlations and largest differences of the rated pairs of two maps, per part of speech."""
+    """Return the comparison of the rated pairs of two maps, per part of speech."""
     return {part: _compare_part(a, b, part) for part in a.tables}
 
 
@@ -162,7 +162,7 @@ def _compare_part(a: SimilarityMap, b: SimilarityMap, part: Part) -> PartDiff:
 
 
 def lemmas_of(synset: str) -> str:
-    """Return the lemmas of the synset with the name ``synset``, as one text such as "mount, hop on"."""
+    """Return the lemmas of a synset, given its name, as one text such as "mount, hop on"."""
     words = lexicon()
     return ", ".join(lemma.replace("_", " ") for lemma in words.lemmas(words.synset(synset)))
 
@@ -170,8 +170,8 @@ def lemmas_of(synset: str) -> str:
 def scored(predictions: Path, ground_truth: Path, map_name: str, dataset: str) -> Report:
     """Score a prediction file of any recognised format under protocol ``shoe`` only.
 
-    ``map_name`` is the name or folder of the similarity map. Raise InputError if a file is invalid, a prediction's
-    score is outside 0 to 1, or the files have no image in common; raise OptionError if the dataset does not exist.
+    Raise InputError if a file is invalid, a prediction's score is outside 0 to 1, or the files have no image in common;
+    raise OptionError if the dataset or the map (a name or folder) does not exist.
     """
     from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.truth import read_ground_truth
@@ -195,19 +195,13 @@ def rescore(report: Report, similarity: SimilarityMap) -> Report:
     """Return a copy of the report with SHOE scores by another similarity map; other scores stay the same."""
     options = semantic_of(report).options
     similarities = HoiSimilarity.from_task(report.task, similarity, options)
-    return replace(
-        report,
-        facts=report.facts | {"map": similarity.name, "map-sha": similarity.digest},
-        similarities=similarities,
-        semantic=semantic_score(report.task, similarities, options),
-    )
+    facts = report.facts | {"map": similarity.name, "map-sha": similarity.digest}
+    semantic = semantic_score(report.task, similarities, options)
+    return replace(report, facts=facts, similarities=similarities, semantic=semantic)
 
 
 def class_moves(a: Report, b: Report) -> list[ClassMove]:
-    """Return all classes whose SHOE average precision differs in two reports, the largest absolute difference first.
-
-    Classes with an undefined average precision are left out.
-    """
+    """Return all classes whose defined SHOE average precision differs in two reports, the largest difference first."""
     ap_a, ap_b = semantic_of(a).ap, semantic_of(b).ap
     difference = np.nan_to_num(np.abs(ap_b - ap_a))
     order = np.argsort(-difference, kind="stable")[: np.count_nonzero(difference)].tolist()

@@ -36,7 +36,7 @@ may be rated by a later run.
 
 
 def question_ids(class_sense: NDArray[np.integer], sense: NDArray[np.integer]) -> Indices:
-    """Return one ID per pair of sense IDs; (a, b) and (b, a) have the same ID."""
+    """Return one ID per unordered pair of sense IDs."""
     return pair_keys(np.minimum(class_sense, sense), np.maximum(class_sense, sense))
 
 
@@ -51,9 +51,9 @@ class Draft:
         pairs: rated pairs, with one column per rater.
         asked: IDs (:func:`question_ids`) of questions sent in this run, or without a valid answer from earlier runs.
         unanswered: IDs of the questions that were sent and got no valid answer.
-        rated: number of questions with a rating, including earlier runs for the same predictions.
+        rated, cached: number of questions with a rating, and of answers from the user's cache, including earlier runs
+            for the same predictions.
         records: entries for map.json, one per completion of the map; the last entry is that of this completion.
-        cached: number of answers that came from the user's cache, including earlier runs for the same predictions.
     """
 
     start: SimilarityMap
@@ -73,9 +73,9 @@ class Draft:
         """Create a draft from a similarity map and the raters that complete it.
 
         If the last completion of the map had the same raters and ``purpose`` (data that identify the predictions), the
-        draft continues it. Questions to which these raters gave no rating before are not asked again; if ``known``, a
-        function that returns stored answers, is given, this only holds for questions with a stored answer. Raise
-        OptionError if the map has a rater of the same name with another model.
+        draft continues it. Questions to which these raters gave no rating before, if ``known`` returns a stored answer
+        to them (or is None), are not asked again. Raise OptionError if the map has a rater of the same name with
+        another model.
         """
         columns = all_columns(similarity, raters)
         active, old = [rater.name for rater in raters], range(len(similarity.raters))
@@ -106,12 +106,8 @@ class Draft:
     ) -> int:
         """Add ratings; return the number of distinct questions in ``answers``, with and without a rating.
 
-        All arguments are by part of speech.
-
-        Args:
-            sent: pairs that were sent to the raters; they are not selected again.
-            answers: pairs with one column per active rater. A pair without any rating is recorded as unanswered.
-            classes: IDs of the dataset's class senses. A rating of two class senses is added in both directions.
+        Pairs in ``sent`` are not selected again. ``answers`` have one column per active rater; pairs without any rating
+        are recorded as unanswered. A rating of two of the dataset's ``classes`` (sense IDs) counts in both directions.
         """
         names = [rater.name for rater in self.raters]
         columns = [names.index(name) for name in self.active]
@@ -131,11 +127,9 @@ class Draft:
         return count
 
     def write(self, folder: Path) -> SimilarityMap:
-        """Write the map to a folder, replacing an earlier map, and return the map loaded from this folder."""
-        names = {
-            part: sorted(sorted(names_of(divmod(question, len(lexicon())))) for question in questions)
-            for part, questions in self.unanswered.items()
-        }
+        """Write the map to a folder, replacing an earlier map, and load it from there."""
+        size = len(lexicon())
+        names = {part: sorted(sorted(names_of(divmod(q, size))) for q in of) for part, of in self.unanswered.items()}
         whole, old = self.start.whole_ratings, range(len(self.start.raters))
         record = self.records[-1] | {"why": WHY, "rated": self.rated, "unanswered": names}
         record |= {"from_cache": self.cached} if self.cached else {}
@@ -153,13 +147,12 @@ class Draft:
 
 
 def _questions(pairs: Sequence[Sequence[str]]) -> set[int]:
-    """Return the question IDs of pairs, given by the names of their synsets."""
     senses = ids_of(name for pair in pairs for name in pair).reshape(-1, 2)
     return set(question_ids(senses[:, 0], senses[:, 1]).tolist())
 
 
 def widen(pairs: RatedPairs, columns: Sequence[int], raters: int) -> RatedPairs:
-    """Return the pairs with ``raters`` columns: the given ratings in ``columns``, and MISSING (-1) in the others."""
+    """Return the pairs with their ratings in ``columns`` of ``raters`` columns, as :func:`in_columns`."""
     return RatedPairs(pairs.class_sense, pairs.sense, in_columns(pairs.ratings, columns, raters))
 
 
@@ -175,23 +168,21 @@ def _merge(pairs: RatedPairs, new: RatedPairs, columns: Sequence[int]) -> RatedP
     rows = pairs.rows_of(new.class_sense, new.sense)
     ratings, known, further = pairs.ratings.copy(), np.flatnonzero(rows >= 0), new[rows < 0]
     ratings[rows[known][:, None], columns] = new.ratings[known][:, columns]
-    return RatedPairs(
-        np.concatenate([pairs.class_sense, further.class_sense]),
-        np.concatenate([pairs.sense, further.sense]),
-        np.concatenate([ratings, further.ratings]),
-    )
+    class_sense = np.concatenate([pairs.class_sense, further.class_sense])
+    sense = np.concatenate([pairs.sense, further.sense])
+    return RatedPairs(class_sense, sense, np.concatenate([ratings, further.ratings]))
 
 
 def map_to_continue(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
     """Return the similarity map to complete: the map in a folder, or ``similarity`` if the folder is new or empty.
 
-    Raise InputError if the content of the folder is neither ``similarity`` nor a map completed from it. Unfinished maps
-    of killed processes are moved or deleted first.
+    Raise InputError if it contains neither ``similarity`` nor a map completed from it. Unfinished maps of killed
+    processes are moved or deleted first.
     """
     clear_leftovers(folder)
+    if not os.path.lexists(folder) or (folder.is_dir() and not any(folder.iterdir())):
+        return similarity
     if not (folder / ABOUT).is_file():
-        if (folder.is_dir() and not any(folder.iterdir())) or not os.path.lexists(folder):
-            return similarity
         raise InputError(folder, found="no similarity map", expected="a new folder, or a map to continue")
     found = SimilarityMap.load(folder, ENSEMBLE)
     origins = {found.digest, *(entry["from"].get("digest") for entry in _records(found))}
@@ -202,10 +193,7 @@ def map_to_continue(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
 
 
 def all_columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rater]:
-    """Return the map's raters, followed by those raters in ``raters`` whose names are not in the map.
-
-    Raise OptionError if a rater has the name of a rater of the map, but a different model.
-    """
+    """Return the map's raters, then new ``raters``; OptionError if a rater has the name of one with another model."""
     known = {rater.name: rater for rater in similarity.raters}
     for rater in raters:
         other = known.setdefault(rater.name, rater)

@@ -65,7 +65,10 @@ class _Side:
 
 
 def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wanted, most: int) -> dict[Part, Mask]:
-    """Select the unrated pairs of senses that make the similarity of possible matches most uncertain.
+    """Return (C, S) masks of the unrated pairs of senses that make the similarity of possible matches most uncertain.
+
+    The influence of a pair is its part in the width of the interval of SHOE-mAP. The most influential pairs are
+    selected until they have half of the influence of all askable pairs; but at least 200 pairs if available.
 
     Args:
         open_score: matches and false positives that are possible if unrated pairs get ratings.
@@ -73,11 +76,6 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
             class that is most similar now.
         askable: (C, S) mask, by part of speech, of unrated pairs that may be sent to the raters.
         most: number of pairs to select; it may be exceeded slightly.
-
-    Returns:
-        (C, S) mask of the selected pairs, by part of speech. The influence of a pair is its part in the width of the
-        interval of SHOE-mAP. The most influential pairs are selected until they have half of the influence of all
-        askable pairs; but at least 200 pairs if so many are available.
     """
     sides = _sides(open_score, askable)
     truth, prediction, share = width_per_match(open_score, bounds)
@@ -93,12 +91,11 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
 
 
 def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dict[Part, Mask]:
-    """Select unrated pairs that may determine the class in which an unmatched prediction is a false positive.
+    """Return (C, S) masks of unrated pairs that may determine the class in which a prediction is a false positive.
 
-    These are pairs whose guessed values would make another class most similar to the prediction. A value is guessed
-    from rated pairs in the same bin of Wu-Palmer similarity (ten bins); if a bin has too few ratings, random pairs of
-    such bins are selected instead. Arguments and result are as for :func:`by_credit`, without a minimum number of
-    pairs.
+    The guessed values of these pairs would make another class most similar to the prediction. A value is guessed from
+    rated pairs in the same bin of Wu-Palmer similarity (ten bins); if a bin has too few ratings, random pairs of such
+    bins are selected instead. Arguments are as for :func:`by_credit`.
     """
     sides = _sides(open_score, askable)
     unfounded = {part: _to_guess_by(side) for part, side in sides.items()}
@@ -127,14 +124,12 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
 
 
 def width_per_match(open_score: OpenScore, bounds: tuple[Floats, Floats]) -> tuple[Indices, Indices, Floats]:
-    """Return how much each of p possible matches contributes to the width of the interval of SHOE-mAP.
+    """Return (p,) ground truth, (p,) prediction and (p,) contribution to the interval's width of p possible matches.
 
-    A match is open if a rating could change its similarity. The width is divided among ground truths and false
-    positives of uncertain similarity. The part of a ground truth is divided among its open matches. The part of a false
-    positive, or of a ground truth without open matches, is divided among all open matches in the image.
-
-    Return the (p,) index of the ground truth, (p,) row of the prediction, and (p,) contribution of each match, in units
-    of SHOE-mAP; 0 for matches that are not open. ``bounds`` are as for :func:`by_credit`.
+    A match is open if a rating could change its similarity; others contribute 0. The width, in units of SHOE-mAP, is
+    divided among ground truths and false positives of uncertain similarity. The part of a ground truth is divided among
+    its open matches. The part of a false positive, or of a ground truth without open matches, is divided among all open
+    matches in the image. ``bounds`` are as for :func:`by_credit`.
     """
     scorer, matches, current = open_score.scorer, open_score.matches, open_score.current
     possible = np.flatnonzero(matches.outcomes.possible)
@@ -172,9 +167,9 @@ def _sides(open_score: OpenScore, askable: Wanted) -> dict[Part, _Side]:
 
 
 def _densest(sides: Mapping[Part, _Side], influences: Mapping[Part, Floats], most: int) -> dict[Part, Mask]:
-    """Return the (C, S) masks of pairs in the cells of highest influence per pair, up to half of the influence.
+    """Return the (C, S) masks of pairs in the cells (class word, predicted word) of highest influence per pair.
 
-    A cell is a class word with a predicted word; ``influences`` are the cells' influences on the interval's width.
+    ``influences`` are the cells' influences on the interval's width, of which half is reached.
     """
     values, counts, pairs_of = [], [], []  # per part: influence of each cell, number and flat indices of its pairs
     for part, side in sides.items():
@@ -212,7 +207,7 @@ def _to_guess_by(side: _Side) -> Mask:
 
 
 def _values(meaning: HoiSimilarity, side: _Side) -> Floats:
-    """Return the (C, S) values of the pairs under a map with imputed values; 0 for unknown values."""
+    """Return the (C, S) imputed values of the pairs; 0 for unknown values."""
     assert meaning.source is not None, "values are imputed to a map"  # noqa: S101 - for the type checker
     lookups = side.lookups
     return np.nan_to_num(meaning.source.values(lookups.part, lookups.class_senses, lookups.synsets))
@@ -227,8 +222,7 @@ def _table(side: _Side, values: Floats) -> SimilarityTable:
 def _raising(side: _Side, values: Floats, guesses: Floats, hoi: Indices, rows: Indices) -> Mask:
     """Return a (C, S) mask of the askable pairs whose guess raises the similarity of a prediction to its guessed class.
 
-    ``values`` are the (C, S) lowest possible values, ``guesses`` the (C, S) guessed values of the pairs. ``hoi`` and
-    ``rows`` are the (n,) guessed class and the (n,) row of each prediction.
+    ``values`` are the (C, S) lowest possible values; ``hoi`` and ``rows`` the (n,) guessed class and row of each.
     """
     words = side.low.values.shape[1]
     cells = distinct(side.row[hoi] * np.int64(words) + side.word[rows])

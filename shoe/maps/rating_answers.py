@@ -90,10 +90,7 @@ _HIGHEST = re.compile(
 
 
 def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
-    """Parse the first choice of the chat completion ``raw``, which answers the questions with the IDs ``ids``.
-
-    Return a rating 0 to 4 per ID, or a negative ``State`` if the answer contains no valid rating.
-    """
+    """Parse a chat completion that answers the questions ``ids``: a rating 0 to 4, or a negative ``State``, per ID."""
     choices = raw.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message = found if isinstance(found := choice.get("message"), dict) else {}
@@ -135,7 +132,7 @@ def read_text(text: str, ids: Sequence[str]) -> list[int]:
 
 
 def read_by_id(ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-    """Return the rating per ID from ``{"ratings": {id: rating}}``, the stored answer of raters that write no text."""
+    """Return the rating per ID from the stored answer ``{"ratings": {id: rating}}`` of raters that write no text."""
     return [raw["ratings"][name] for name in ids]
 
 
@@ -157,7 +154,7 @@ def _single_ratings(text: str, own_id: str) -> Iterator[int | None]:
 
 
 def _given_by_id(text: str, ids: frozenset[str]) -> Iterator[tuple[str, int | None]]:
-    """Yield (ID, rating) for each rating that follows one of ``ids`` in a text; the rating is None if it is invalid."""
+    """Yield (ID, rating) for each rating that follows one of ``ids`` in a text; None for an invalid rating."""
     for part in _OBJECT.findall(text):
         named = {found["id"] for found in _OBJECT_ID.finditer(part)}
         if len(named) == 1 and named <= ids:
@@ -176,11 +173,7 @@ def _rating(found: re.Match[str]) -> int | None:
 
 
 def _without_thoughts(text: str) -> str:
-    """Return the text without the model's reasoning in tags such as <think>.
-
-    After an opening tag without a closing tag, the rest of the text is removed; before a closing tag without an opening
-    tag, the text before it is removed.
-    """
+    """Return the text without reasoning in tags such as <think>; an unpaired tag removes the text on its side."""
     return _THOUGHT_START.split(_THOUGHT_END.split(_THOUGHT.sub(" ", text))[-1])[0]
 
 

@@ -11,11 +11,10 @@ from rich.text import Text
 from shoe.core.errors import printable
 from shoe.maps.ablate import MapAblate, SizeSpreads, Spreads, Subset, SubsetSpread
 from shoe.maps.built_map import states_of, unanswered
-from shoe.maps.check import PartCheck
 from shoe.maps.complete import CompletedPairs, Completion, CompletionRound, Why
 from shoe.maps.cost_estimate import Estimate, Range
 from shoe.maps.diff import MapDiff
-from shoe.maps.info import MapInfo
+from shoe.maps.info import MapInfo, PartCheck
 from shoe.maps.job import PAPER, Outcome
 from shoe.maps.learn import MapLearned
 from shoe.maps.session import Raters

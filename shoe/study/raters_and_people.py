@@ -39,10 +39,7 @@ _LEAST_NOISE = 0.05  # without a lower bound, the EM estimate could collapse ont
 class RaterModel:
     """Rater model: rating of item i by rater j = item[i] + bias[j] + normal noise with deviation noise[j].
 
-    Attributes:
-        item: (N,) estimated true rating, 0..4, or NaN for items that no person rated.
-        bias: (R,) mean deviation from people's ratings, in points of the scale.
-        noise: (R,) standard deviation of the residuals.
+    The true ratings ``item`` (N,) are 0..4, or NaN if no person rated the item; bias and noise are (R,).
     """
 
     item: Floats
@@ -51,10 +48,9 @@ class RaterModel:
 
 
 def rater_model(values: Floats, anchors: int, weight: Floats | None = None) -> RaterModel:
-    """Estimate true ratings of items (NaN without a person's rating), and bias and noise of each rater, by EM.
+    """Estimate true ratings of items, and bias and noise of each rater, by EM; true ratings are normally distributed.
 
-    Items are normally distributed. True ratings are estimated from people only, because raters of a map make similar
-    errors.
+    They are estimated from people only, because raters of a map make similar errors.
 
     Args:
         values: (N, R) ratings 0..4, NaN if missing. Every rater rated at least one item that people rated.
@@ -89,22 +85,20 @@ def rater_model(values: Floats, anchors: int, weight: Floats | None = None) -> R
     return RaterModel(np.where(known, item, np.nan), bias, np.sqrt(variance))
 
 
-# Similarities of the items of a study by a map, and by people, for comparison.
-
 _PARTS: tuple[Part, Part] = ("verb", "object")
 
 
 def with_map(study: StudyRatings, name_or_folder: str, source: Path) -> StudyRatings:
     """Return a copy of the study in which ``reference`` is a map's similarity of the two interactions of each item.
 
-    ``source`` is the file of the study, named in error messages. Raise InputError for items that are not named by four
-    senses of WordNet 3.0, and OptionError for a map that does not exist.
+    Raise InputError, with the file ``source``, for items that are not named by four senses of WordNet 3.0, and
+    OptionError for a map that does not exist.
     """
     return replace(study, reference=similarity_of_items(study, load_similarity(name_or_folder), source))
 
 
 def similarity_of_items(study: StudyRatings, similarity: Similarity, source: Path) -> Floats:
-    """Return the (N,) similarity 0..1 of each item's two interactions, NaN if unknown; see :func:`with_map`."""
+    """Return the (N,) similarity 0..1 of each item's two interactions, NaN if unknown."""
     senses, values = _senses(study, source), []
     for at, part in enumerate(_PARTS):
         ours, theirs = [sorted({named[column] for named in senses}) for column in (at, at + 2)]
@@ -116,8 +110,8 @@ def similarity_of_items(study: StudyRatings, similarity: Similarity, source: Pat
 def read_people(path: Path) -> list[HumanRatings]:
     """Read human ratings from the table of a study, or from a table that :func:`read_human_ratings` reads.
 
-    For a study, the mean of the first ratings of each item is used. Gold items, second ratings and ratings with images
-    are ignored. Raise InputError for an invalid table, or items of a study that are not named by four senses.
+    For a study, the mean of the first ratings of each item is used, without gold items and ratings with images. Raise
+    InputError for an invalid table, or items of a study that are not named by four senses.
     """
     if "rater" not in delimited_rows(path)[0]:
         return read_human_ratings(path)
@@ -193,9 +187,8 @@ def beside_people(study: StudyRatings, name_or_folder: str, source: Path) -> Peo
     """Return the comparison of each rater of a similarity map, and of each ensemble of these raters, with people.
 
     Raters that rated less than half of the items are left out. Return None if no rater remains (or the measure has no
-    raters), or if fewer than two items are rated by people and by all remaining raters. ``source`` is the file of the
-    study, named in error messages. Raise InputError for items that are not named by four senses, and OptionError if
-    more than 10 raters remain, because there are too many ensembles.
+    raters), or if fewer than two items are rated by people and by all remaining raters. Raise InputError for items that
+    are not named by four senses, and OptionError if more than 10 raters remain, because there are too many ensembles.
     """
     similarity = load_similarity(name_or_folder)
     if not isinstance(similarity, SimilarityMap):
@@ -236,12 +229,8 @@ def ensembles_of(
 ) -> list[Ensemble]:
     """Return all ensembles, with agreement and whether each may be the best (95 % confidence set), best first.
 
-    Args:
-        names: names of the map's raters.
-        subsets: K subsets of indices into ``names``.
-        values: (N, K) similarity of each item by each ensemble, 0..1.
-        people: (N,) similarity of each item by people, 0..1.
-        weight: (N,) item weights, or None for equal weights.
+    ``subsets`` are K subsets of indices into ``names``. ``values`` (N, K) and ``people`` (N,) are similarities 0..1 of
+    the items by each ensemble and by people; ``weight`` (N,) are item weights, or None for equal weights.
     """
     agreement, among_best = nearest_measures(1 - np.abs(values - people[:, None]), weight)
     order = np.argsort(-agreement, kind="stable")
@@ -266,11 +255,7 @@ class People(RaterConfig, frozen=True, kw_only=True):
     person: Annotated[str, setting("person whose ratings are used; if absent, the mean of all, rounded half up")] = ""
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return a back end that answers with mean ratings, rounded half up, of items that are not gold items.
-
-        ``prompts`` is ignored. Raise OptionError if ``repeats`` is not 1, because the ratings are always the same, and
-        InputError if the table is invalid, does not contain the person, or does not name items by senses.
-        """
+        """Return the rater, which does not use ``prompts``; OptionError or InputError for invalid settings or table."""
         local.check(self)
         study = self._study()
         means = zip(study.items, mean_ratings(study.first).tolist(), strict=True)

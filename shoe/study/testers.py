@@ -49,12 +49,12 @@ class Trials:
 
     @property
     def done(self) -> Mask:
-        """(N, R) mask: whether each problem's positive and negative query were both answered by each tester."""
+        """(N, R) mask: whether each tester answered both queries of each problem."""
         return np.asarray((self.right != MISSING).all(axis=1))
 
     @property
     def solved(self) -> Mask:
-        """(N, R) mask: whether each problem was solved by each tester: both queries answered correctly."""
+        """(N, R) mask: whether each tester answered both queries of each problem correctly."""
         return np.asarray((self.right == 1).all(axis=1))
 
     @property
@@ -113,10 +113,7 @@ class TestersReport(Document, frozen=True, kw_only=True):
 
     @classmethod
     def from_trials(cls, trials: Trials, path: Path) -> Self:
-        """Return the report of the testers' answers.
-
-        Raise InputError, with the file ``path``, if no tester answered both queries of a problem.
-        """
+        """Return the report of answers; InputError, with ``path``, if no tester answered both queries of a problem."""
         everything = result_of(trials, np.ones(len(trials.problems), bool))
         if everything is None:
             raise InputError(path, found="no tester with answers to both queries of a problem", expected="one or more")
@@ -138,16 +135,16 @@ def is_trials(path: Path) -> bool:
 
 
 def read_trials(path: Path) -> Trials:
-    """Read a table of testers' answers: columns problem, group, query, rater, right; optional: concept, seconds.
-
-    Raise InputError with file, line and field if a query is neither positive nor negative, an answer is neither 0 nor
-    1, a tester answered a query twice, or a problem has two groups.
-    """
+    """Read a table of testers' answers, see :func:`trials_of`."""
     return trials_of(delimited_rows(path), path)
 
 
 def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
-    """Parse the rows of a table of testers' answers, header first. ``path`` is the file named in errors."""
+    """Parse a table of testers' answers: columns problem, group, query, rater, right; optional: concept, seconds.
+
+    Raise InputError with file ``path``, line and field if a query is neither positive nor negative, an answer is
+    neither 0 nor 1, a tester answered a query twice, or a problem has two groups.
+    """
     header = [str(name) for name in rows[0]]
     columns = {name: header.index(name) for name in COLUMNS if name in header}
     for name in COLUMNS:
@@ -189,7 +186,7 @@ def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
 
 
 def one_tester(trials: Trials, j: int) -> Tester | None:
-    """Return the results of tester ``j``, or None if the tester answered no problem completely (both queries)."""
+    """Return the results of tester ``j``, or None if the tester answered both queries of no problem."""
     done = trials.done[:, j]
     if not done.any():
         return None

@@ -1,8 +1,7 @@
 """Kind ``table``: ratings by people or other tools, from a file.
 
 The file has a header line and columns separated by tabs or commas: ``class_synset``, ``synset``, and a column of
-ratings. Pairs are unordered: if the file rates a pair in both orders, the row with the alphabetically lower name first
-counts. Pairs that the file does not rate stay unrated.
+ratings. If it rates a pair in both orders, the row with the alphabetically lower name first counts.
 """
 
 import hashlib
@@ -48,10 +47,9 @@ class Table(RaterConfig, frozen=True, kw_only=True):
 
 
 def read_ratings(path: Path, column: str) -> Ratings:
-    """Return {(class synset, synset): rating} of one column of a table; pairs without a rating are left out.
+    """Return {(class synset, synset): rating} of one column of a table, with the lexicon's first name of each synset.
 
-    Names of synsets are changed to the form with their first lemma in the lexicon ("ride.v.01"). Raise InputError with
-    the file, line and field if the table is invalid.
+    Raise InputError with the file, line and field if the table is invalid.
     """
     names, *rows = delimited_rows(path)
     indices = [_index(path, names, wanted) for wanted in (*_NAMES, column)]
@@ -64,9 +62,8 @@ def read_ratings(path: Path, column: str) -> Ratings:
             if name not in proper:
                 synset = lexicon().synset(name)
                 if synset < 0:
-                    raise InputError(
-                        path, record=record, field=field, found=quote(name), expected="a synset such as ride.v.01"
-                    )
+                    expected = "a synset such as ride.v.01"
+                    raise InputError(path, record=record, field=field, found=quote(name), expected=expected)
                 proper[name] = lexicon().name(synset)
         if rating == "":
             continue
@@ -98,13 +95,12 @@ class Rows:
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
         """Answer the questions about rated pairs, and pass the answers to the recorder; skip all other questions."""
         for group in groups:
-            names = {question: (question.first.name, question.second.name) for question in group.questions}
-            given = {question: self.ratings.get(pair, self.ratings.get(pair[::-1])) for question, pair in names.items()}
-            if asked := [question for question, rating in given.items() if rating is not None]:
-                rated = Group(asked)
+            pairs = {question: (question.first.name, question.second.name) for question in group.questions}
+            found = {question: self.ratings.get(pair, self.ratings.get(pair[::-1])) for question, pair in pairs.items()}
+            if given := {question: rating for question, rating in found.items() if rating is not None}:
+                rated = Group(list(given))
                 if recorder.stopping or not recorder.may_ask(rated):
                     return
-                ratings = [given[question] for question in asked]
-                recorder.answer(rated, {"ratings": dict(zip(rated.ids, ratings, strict=True))})
+                recorder.answer(rated, {"ratings": dict(zip(rated.ids, given.values(), strict=True))})
 
     parse = staticmethod(read_by_id)

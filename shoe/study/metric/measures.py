@@ -42,8 +42,7 @@ class ModelScores:
 
     Attributes:
         credit: (n,) credit of each prediction: 1 for a true positive by exact labels; similarity of its match by SHOE.
-        figures: metrics of the model, by name; None if undefined.
-        resampled: (B,) values of each metric in B bootstrap samples of the images.
+        figures, resampled: value of each metric, None if undefined, and (B,) values in B bootstrap samples of images.
     """
 
     signature: str
@@ -53,16 +52,11 @@ class ModelScores:
 
 
 def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, varied: Sequence[str]) -> list[Measure]:
-    """Return the measures selected on the command line.
+    """Return the measures selected on the command line: ``protocols``, or else the benchmark's usual protocols.
 
-    Args:
-        protocols: names of protocols; if empty, the benchmark's usual protocols that score triplets.
-        similarity: map for SHOE protocols.
-        varied: texts that each add a measure: options ``NAME=VALUE``, separated by spaces or commas, for the first
-            selected protocol with such options. ``protocol=NAME`` sets another protocol, ``similarity=NAME`` a map.
-
-    Raises:
-        OptionError: for an unknown name or value, or a protocol that scores the actions of persons instead of triplets.
+    Each text in ``varied`` adds a measure: options ``NAME=VALUE``, separated by spaces or commas, for the first
+    selected protocol with such options. ``protocol=NAME`` sets another protocol, ``similarity=NAME`` another map. Raise
+    OptionError for an unknown name or value, or a protocol that scores the actions of persons instead of triplets.
     """
     of, labels = truth.benchmark, truth.image_labels is not None
     every, usual = [*of.protocols, "shoe"], [name for name in of.usual_protocols if name not in of.role_protocols]
@@ -98,10 +92,7 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
 
 
 def score_predictions(measure: Measure, task: Task, notes: ReadNotes | None, weights: Counts) -> ModelScores:
-    """Return the scores of a model's predictions by a measure; OptionError if it cannot score these predictions.
-
-    ``weights`` is (m, B): how often each image of the ground truth is in each bootstrap sample.
-    """
+    """Return the scores of predictions, also with (m, B) ``weights`` of images; OptionError if impossible."""
     report = score_by(measure.options, task, measure.similarity, notes)
     if report.absent:
         raise OptionError("; ".join(f"{measure.name}: {why}" for why in report.absent.values()))
@@ -120,15 +111,13 @@ def score_predictions(measure: Measure, task: Task, notes: ReadNotes | None, wei
     return ModelScores(str(report.signature), credit, figures, resampled)
 
 
-# Scores of all models by all measures, and their comparison with ratings by people.
-
 CREDIT = "mean credit"
-"""Name of the metric "mean credit of the judged predictions of a model, averaged over images"."""
+"""Mean credit of the judged predictions of a model, averaged over images."""
 RESAMPLES = 1_000
 
 
 class ModelScoresCollector:
-    """Collector of models' scores, one model at a time, which keeps only judged predictions and metrics in memory."""
+    """Scores of all models, added one by one, of which only judged predictions and metrics stay in memory."""
 
     def __init__(self, judgements: Judgements, measures: Sequence[Measure], images: Sequence[str]) -> None:
         """Create a collector; ``images`` are those of the ground truth. Raise InputError for another judged image."""
@@ -140,10 +129,9 @@ class ModelScoresCollector:
         self._measured: list[list[ModelScores]] = []
 
     def add(self, model: str, task: Task, notes: ReadNotes | None = None) -> None:
-        """Score a model's predictions by all measures.
+        """Score a model's predictions by all measures; OptionError if a protocol cannot score them.
 
-        Raise InputError if a rated prediction of the model is not exactly one prediction of ``task``, and OptionError
-        if a protocol cannot score the predictions.
+        Raise InputError if a rated prediction of the model is not exactly one prediction of ``task``.
         """
         rows = self.judgements.rows_of(model, task)
         found = [score_predictions(measure, task, notes, self._weights) for measure in self.measures]
@@ -160,13 +148,9 @@ class ModelScoresCollector:
         item = np.concatenate(list(self._items.values()))
         missing = np.setdiff1d(np.arange(len(ratings.items)), item)
         if len(missing):
-            record, expected = self.judgements.name(int(missing[0])), "a prediction of one of the files given"
-            raise InputError(
-                self.judgements.source,
-                record=record,
-                found="a rating of a prediction that no file contains",
-                expected=expected,
-            )
+            record, found = self.judgements.name(int(missing[0])), "a rating of a prediction that no file contains"
+            expected = "a prediction of one of the files given"
+            raise InputError(self.judgements.source, record=record, found=found, expected=expected)
         model = np.repeat(np.arange(len(self._items)), list(map(len, self._items.values())))
         images, image = np.unique(self._image[item], return_inverse=True)
         judged = Judged(item, image, model, np.concatenate(self._credits), ratings.first)

@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Annotated, Self, TypeVar
 
 import numpy as np
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from shoe.comparison.ranked import Counts
 from shoe.comparison.significance import LEVEL
@@ -16,9 +16,6 @@ from shoe.core.statistics import correlation, deviations, differences, holm, int
 from shoe.scoring.entries import minus
 from shoe.study.agreement import Ends, Figure, Jackknife, Scale, groups_of
 from shoe.study.metric.units import Judged
-
-# Results of the comparison of measures with people, and differences between measures.
-
 
 Ranking = TypeVar("Ranking", Jackknife, "DrawnStatistic")
 """A statistic with its sampling variation."""
@@ -69,10 +66,7 @@ class Level(Document, frozen=True):
 
     @classmethod
     def from_rankings(cls, number: int, rows: Mapping[str, Mapping[str, Ranking]]) -> Self:
-        """Return the agreement on ``number`` ranked predictions or models, with the differences of every two measures.
-
-        ``rows`` are statistics by measure, then by name of the statistic ("accuracy").
-        """
+        """Return the agreement on ``number`` units, given statistics by measure, then by name ("accuracy")."""
 
         def summary(ranking: Ranking, figure: str) -> Figure:
             share = figure in ("accuracy", "soft")  # the interval is clipped to the possible values
@@ -89,20 +83,10 @@ class Level(Document, frozen=True):
             corrected = iter(holm([p for each in apart.values() if (p := each.p) is not None]))
             alike = {name: {name} for name in rows}
             for (first, second), each in apart.items():
-                value, adjusted = each.figure("as it is"), None if each.p is None else next(corrected)
+                adjusted = None if each.p is None else next(corrected)
                 significant = adjusted is not None and adjusted < LEVEL
-                differences.append(
-                    Difference(
-                        figure=figure,
-                        first=first,
-                        second=second,
-                        value=value.value,
-                        interval=value.interval,
-                        p=each.p,
-                        adjusted=adjusted,
-                        significant=significant,
-                    )
-                )
+                about = {"figure": figure, "first": first, "second": second, **structs.asdict(each.figure("as it is"))}
+                differences.append(Difference(**about, p=each.p, adjusted=adjusted, significant=significant))
                 if not significant:
                     alike[first].add(second)
                     alike[second].add(first)
@@ -156,7 +140,7 @@ class Scores:
 
     @classmethod
     def from_draws(cls, values: Floats, drawn: Floats) -> Self:
-        """Return scores, with the bootstrap scores ``drawn`` shifted so that their mean is ``values``."""
+        """Return scores, with bootstrap scores shifted so that their mean is ``values``."""
         known = np.where(np.isnan(drawn), 0, drawn)
         return cls(values, values + drawn - known.sum(axis=0) / np.maximum((~np.isnan(drawn)).sum(axis=0), 1))
 
@@ -168,11 +152,10 @@ class Scores:
 def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Scores, list[Scores]]:
     """Return scores of models by people, by people with variation between raters, and by each of K measures.
 
-    The bootstrap values vary with the sampled images; in the second result, also with the raters. The score of a model
-    is the mean over images of its mean rating (or credit) on the judged predictions of the image. The variation of
-    raters is estimated by a jackknife over groups of raters; with a single rater, or a model that one group judged
-    alone, it is left out, and the first two results are equal. ``models`` is the number of models; ``weights`` (images,
-    B) is how often each judged image is in each bootstrap sample.
+    The score of a model is the mean over images of its mean rating (or credit) on the judged predictions of the image.
+    The bootstrap values vary with the sampled images, by their (images, B) ``weights``. In the second result, they also
+    vary with the raters, by a jackknife over groups of raters; except with a single rater, or a model that one group
+    judged alone.
     """
 
     def table(chosen: Mask) -> Floats:
@@ -209,12 +192,12 @@ class ScoreDifferences:
     """Score differences of C pairs of models: ``whole`` (C,) on all images, ``drawn`` (B, C) in bootstrap samples."""
 
     def __init__(self, scores: Scores, spread: Scores | None = None) -> None:
-        """Compute differences; the draws in ``spread`` (default: ``scores``) give the standard error of confidences."""
+        """Compute differences; the draws in ``spread`` (or ``scores``) give the standard error of confidences."""
         self.whole, self.drawn = differences(scores.values, _SAME), differences(scores.drawn, _SAME)
         self.error = np.nanstd(differences((spread or scores).drawn, 0), axis=0)
 
     def confidence(self, apart: Floats) -> Floats:
-        """Return the probability that the first model of each pair is better, given the differences ``apart``."""
+        """Return the probability that the first model of each pair is better, given differences."""
         from scipy.stats import norm
 
         return np.asarray(norm.cdf(apart / np.maximum(self.error, _SAME**2)))
@@ -234,23 +217,16 @@ def accuracy(x: Floats, y: Floats) -> Floats:
 
 
 def soft_accuracy(a: ScoreDifferences, b: ScoreDifferences, x: Floats, y: Floats) -> Floats:
-    """Return soft pairwise accuracy (Thompson et al. 2024): 1 - mean absolute difference of two confidences.
-
-    The confidences are ``a.confidence(x)`` and ``b.confidence(y)`` per pair of models. NaN if x or y is all 0.
-    """
+    """Return soft pairwise accuracy (Thompson et al. 2024): 1 - mean difference of confidences; NaN if x or y is 0."""
     return np.where(np.isnan(accuracy(x, y)), np.nan, 1 - np.abs(a.confidence(x) - b.confidence(y)).mean(axis=-1))
 
 
 _OF_DIFFERENCES = {"kendall": kendall_of_differences, "pearson": pearson, "accuracy": accuracy}
-FIGURES = (*_OF_DIFFERENCES, "soft")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnStatistic:
-    """A statistic, None if undefined, and its (B,) values in bootstrap samples, NaN if undefined.
-
-    With a single rater, ``draws`` is None, because the variation between raters is unknown.
-    """
+    """A statistic, or None, and its (B,) values in bootstrap samples, or NaN; no draws for a single rater."""
 
     value: float | None
     draws: Floats | None
@@ -287,8 +263,8 @@ class DrawnStatistic:
 def statistics_of(people: Scores, by_images: Scores, measure: Scores, raters: int) -> dict[str, DrawnStatistic]:
     """Return statistics of the agreement of a measure with people, by name: "kendall", "pearson", "accuracy", "soft".
 
-    ``people`` are scores of models by people with draws of images and raters, ``by_images`` with draws of images only,
-    which give the confidence of people in the order of two models. ``raters`` is the number of raters.
+    ``people`` are scores with draws of images and raters; ``by_images``, with draws of images only, give the confidence
+    of people in the order of two models.
     """
     a, b = ScoreDifferences(people, by_images), ScoreDifferences(measure)
     found = {name: (of(a.whole, b.whole), of(a.drawn, b.drawn)) for name, of in _OF_DIFFERENCES.items()}

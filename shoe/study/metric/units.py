@@ -12,8 +12,6 @@ from shoe.core.statistics import kendall, pearson, spearman
 from shoe.similarity.ensemble import Ratings
 from shoe.study.agreement import Jackknife, groups_of, mean_ratings
 
-# Agreement of two rankings. Undefined statistics are None, never NaN.
-
 MOST_PAIRED = 50
 """Maximum number of units per image whose pairs are compared; the units are drawn at random."""
 _SAME = 1e-9
@@ -31,7 +29,7 @@ class UnitPairs(NamedTuple):
 
 
 def pairs_within(image: Indices) -> UnitPairs:
-    """Return all pairs of units (predictions or models) on the same image, for at most 50 random units per image."""
+    """Return all pairs of units on the same image, for at most 50 random units per image."""
     place = index_in_group(np.bincount(image))
     order = np.lexsort((random_numbers(11 << 28, image.shape), image))[place < MOST_PAIRED]
     place = place[place < MOST_PAIRED]
@@ -50,10 +48,9 @@ def pair_order(values: Floats, pairs: UnitPairs, least: float = 0) -> Indices:
 def tie_width(values: Floats, pairs: UnitPairs, people: Indices, known: Mask) -> float:
     """Return the difference up to which values should count as equal, to order the most pairs as people do.
 
-    This is tie calibration (Deutsch, Foster and Freitag 2023): values like 0.71 and 0.72 may count as equal if people
-    see no difference. Of several equally good results, the smallest is returned. ``values`` are the (n,) values of a
-    measure, ``people`` the (P,) order of each pair by people, as from :func:`pair_order`, and ``known`` (P,) whether
-    people judged both units of each pair.
+    This is tie calibration (Deutsch, Foster and Freitag 2023); of several equally good results, the smallest is
+    returned. ``values`` are the (n,) values of a measure, ``people`` the (P,) order of each pair by people, and
+    ``known`` (P,) whether people judged both units.
     """
     apart = (values[pairs.first] - values[pairs.second])[known]
     order = np.argsort(np.abs(apart), kind="stable")
@@ -99,11 +96,11 @@ class Units:
 
     @cached_property
     def widths(self) -> Floats:
-        """(K,) difference up to which values of each measure count as equal; see :func:`tie_width`."""
+        """(K,) :func:`tie_width` of each measure."""
         return np.array([tie_width(values, self.pairs, *self._by_people) for values in self.credit.T])
 
     def agreeing(self, widths: Floats) -> Mask:
-        """Return (K, P) whether each measure orders each pair as people do; values within its (K,) width are ties."""
+        """Return (K, P) whether each measure, with ties within its (K,) width, orders each pair as people do."""
         columns = zip(self.credit.T, widths, strict=True)
         return np.array([pair_order(values, self.pairs, width) == self._by_people[0] for values, width in columns])
 
@@ -132,7 +129,6 @@ class Judged:
         item: (n,) index of each prediction among the N rated items; models may share items.
         image, model: (n,) index of each prediction's image among the judged images, and index of its model.
         credit: (n, K) credit of each prediction by each measure.
-        ratings: (N, R) ratings of the items.
     """
 
     item: Indices
@@ -160,8 +156,8 @@ class Judged:
 def figures_of_units(judged: Judged) -> dict[str, tuple[int, dict[tuple[str, int], Jackknife]]]:
     """Return {level: (number of units, statistics)}; units: predictions ("prediction") or models on an image ("image").
 
-    Each statistic is also computed without each group of images and without each group of raters, at most 50 groups
-    each. Images are left out whole, because judgements of predictions on one image are correlated.
+    Each statistic is also computed without each group of raters, and of images, which are left out whole, because
+    judgements of predictions on one image are correlated.
     """
     images, raters = int(judged.image.max()) + 1, judged.ratings.shape[1]
     everyone, everything = np.ones(raters, bool), np.ones(images, bool)
