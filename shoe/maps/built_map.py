@@ -1,7 +1,7 @@
 """Write the ratings of a run as a map, whose map.json records their provenance. Equal answers give equal files."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,11 +15,11 @@ from shoe.lexicon.senses import POS
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import State, canonical, pending
 from shoe.maps.config import conversion_settings, identity_of
-from shoe.maps.growing_map import all_columns, in_columns, widen
 from shoe.maps.job import PAPER, Outcome, Rated, rated_pairs
 from shoe.maps.planning import Rules, WholePlan
 from shoe.maps.session import Raters
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
+from shoe.similarity.ensemble import MISSING, Ratings
 from shoe.similarity.map_files import ABOUT, clear_leftovers
 from shoe.similarity.whole_interactions import WholeRatings
 
@@ -55,13 +55,10 @@ def write_whole(folder: Path, similarity: SimilarityMap, raters: Raters, outcome
     replaced = set(new_rows)
     kept = [row for row, pair in enumerate(old.rows) if tuple(pair) not in replaced]
     old_ratings = in_columns(old.ratings[kept], old_columns, len(columns))
-    about = {
-        "from": {"name": similarity.name, "digest": similarity.digest},
-        **account(raters, outcome, {"interaction": planned.rule}).to_dict(),
-        "raters": [rater.entry() for rater in new],
-        "prompts": prompts_of(raters, outcome),
-        "refused_words": list(planned.refused),
-    }
+    about: dict[str, Any] = {"from": {"name": similarity.name, "digest": similarity.digest}}
+    about |= account(raters, outcome, {"interaction": planned.rule}).to_dict()
+    about |= {"raters": [rater.entry() for rater in new], "prompts": prompts_of(raters, outcome)}
+    about |= {"refused_words": list(planned.refused)}
     write_map(
         folder,
         dataset=similarity.dataset,
@@ -184,11 +181,10 @@ class MapBuilt(Account, frozen=True, kw_only=True):
             Column(name, **{f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()})
             for column, name in enumerate(raters.columns)
         ]
-        runs = [
-            RaterRun(t.name, t.requests, t.retries, t.input_tokens, t.output_tokens, t.cost, t.done,
-                     dict(sorted(t.failures.items())), t.cached)
-            for t in outcome.tallies
-        ]  # fmt: skip
+        names, runs = ("name", "requests", "retries", "input_tokens", "output_tokens", "cost", "cached"), []
+        for tally in outcome.tallies:
+            counts, failures = {name: getattr(tally, name) for name in names}, dict(sorted(tally.failures.items()))
+            runs.append(RaterRun(**counts, answers=tally.done, failures=failures))
         run = BuildRun(budget.requests, budget.spent, raters.file.currency, runs, budget.reason)
         return cls(**structs.asdict(account(raters, outcome, rules)), columns=columns, run=run)
 
@@ -281,3 +277,28 @@ def prompts_of(raters: Raters, outcome: Outcome) -> dict[str, str]:
     prompted = any(session.config.prompted for session in raters.sessions)
     prompts = [raters.prompts.prompt_for(part) for part in outcome.parts if prompted]
     return {prompt.digest: prompt.text for prompt in prompts}
+
+
+def all_columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rater]:
+    """Return the map's raters, then new ``raters``; OptionError if a rater has the name of one with another model."""
+    known = {rater.name: rater for rater in similarity.raters}
+    for rater in raters:
+        other = known.setdefault(rater.name, rater)
+        if other.model != rater.model:
+            raise OptionError(
+                f"rater {quote(rater.name)} ({quote(rater.model)}) has the name of another rater of the map "
+                f"({quote(other.model)}): change its name in raters.toml"
+            )
+    return list(known.values())
+
+
+def widen(pairs: RatedPairs, columns: Sequence[int], raters: int) -> RatedPairs:
+    """Return the pairs with their ratings in ``columns`` of ``raters`` columns, as :func:`in_columns`."""
+    return RatedPairs(pairs.class_sense, pairs.sense, in_columns(pairs.ratings, columns, raters))
+
+
+def in_columns(ratings: Ratings, columns: Sequence[int], raters: int) -> Ratings:
+    """Return (n, ``raters``) ratings: the given ratings in ``columns``, and MISSING (-1) in the other columns."""
+    wide = np.full((len(ratings), raters), MISSING, np.int8)
+    wide[:, columns] = ratings
+    return wide

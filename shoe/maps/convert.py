@@ -95,10 +95,9 @@ class ConvertedPairs:
 
     Attributes:
         pairs, kept: number of pairs before and after the conversion.
-        without_class: number of pairs whose class sense has no counterpart in the other lexicon.
+        without_class, classes_lost: number of pairs whose class sense has no counterpart, and names of these classes.
         without_sense: number of pairs whose other sense has no counterpart, or the same counterpart as the class sense.
         met: number of pairs merged into another pair, because the counterparts of their senses are the same.
-        classes_lost: names of the class senses without a counterpart.
     """
 
     pairs: int
@@ -129,28 +128,17 @@ def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClas
     found = {part: counts for part, (_, counts) in moved.items()}
     origin = {"map": similarity.name, "digest": similarity.digest, "lexicon": source.label}
     record = {"from": origin, **{f"{part}s": asdict(counts) for part, counts in found.items()}}
-    table = carried_classes(classes, number, to)
-    with use_lexicon(to):
-        write_map(
-            folder,
-            dataset=similarity.dataset,
-            raters=similarity.raters,
-            pairs={part: pairs for part, (pairs, _) in moved.items()},
-            ensemble=similarity.ensemble,
-            prose=similarity.provenance | {"carried": record},
-        )
-    (folder / CLASSES).write_text(table, "utf-8")
-    return found
-
-
-def carried_classes(classes: HoiClasses, counterpart: np.typing.NDArray[np.int32], to: Lexicon) -> str:
-    """Return a class table as text with sense names of ``to``, given each sense's ``counterpart`` ID there, or -1."""
     lines = [line.split("\t") for line in classes.table.splitlines()[1:]]
     for line, verb, object_ in zip(lines, classes.verb_sense.tolist(), classes.object_sense.tolist(), strict=True):
         for column, sense in ((3, verb), (4, object_)):
-            moved = int(counterpart[sense]) if sense >= 0 else -1
-            line[column] = to.name(moved) if moved >= 0 else ""
-    return class_table(lines)
+            counterpart = int(number[sense]) if sense >= 0 else -1
+            line[column] = to.name(counterpart) if counterpart >= 0 else ""
+    pairs, prose = {part: pairs for part, (pairs, _) in moved.items()}, similarity.provenance | {"carried": record}
+    raters, dataset, ensemble = similarity.raters, similarity.dataset, similarity.ensemble
+    with use_lexicon(to):
+        write_map(folder, dataset=dataset, raters=raters, pairs=pairs, ensemble=ensemble, prose=prose)
+    (folder / CLASSES).write_text(class_table(lines), "utf-8")
+    return found
 
 
 def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) -> tuple[RatedPairs, ConvertedPairs]:

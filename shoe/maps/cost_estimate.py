@@ -70,16 +70,14 @@ SECONDS = Range(0.5, 1.5, 5)
 BATCH_HOURS = Range(0.5, 12, 24)
 """Hours until a batch is done; OpenAI promises 24 hours."""
 ENOUGH = 5_000
-"""Number of answers from which the first rater's own fraction of zeros replaces the assumption. Fewer answers are about
-only a few senses, because questions are sorted by name."""
+"""Answers from which the first rater's own fraction of zeros counts; fewer are about the first few senses by name."""
 
 
 class Progress(NamedTuple):
     """Measurements from a rater's stored answers.
 
     Attributes:
-        answered: number of final answers, by part ("verb", ...); a question answered n times counts n times.
-        zeros: number of ratings 0 among these answers, by part; used for the first rater only.
+        answered, zeros: number of final answers, by part ("verb", ...), and of ratings 0 among them.
         cached: number of answers in the user's cache that are not in the rater's own file of answers (ledger) yet.
         tokens_per_char: input tokens per character of a prompt; like the other measurements, None if unknown.
         answer_tokens, seconds: output tokens per pair, and seconds per request.
@@ -275,10 +273,10 @@ def _mean_length(config: RaterConfig, sample: Sequence[Question], prompts: Promp
 
 def _sample(plan: Plan, describe: Callable[[Sequence[str]], Sequence[SenseText]], seed: int) -> list[Question]:
     rows = np.random.default_rng(seed).choice(len(plan), min(SAMPLE, len(plan)), replace=False)
-    senses: list[Sequence[SenseText]] = [
-        describe(names_of(column)) if plan.described is None else [plan.described[index] for index in column.tolist()]
-        for column in (plan.first[rows], plan.second[rows])
-    ]
+    senses: list[Sequence[SenseText]] = []
+    for column in (plan.first[rows], plan.second[rows]):
+        whole = plan.described
+        senses.append(describe(names_of(column)) if whole is None else [whole[index] for index in column.tolist()])
     return [Question(b"", plan.part, *pair) for pair in zip(*senses, strict=True)]
 
 

@@ -10,7 +10,7 @@ from msgspec import structs
 from shoe.core.documents import Correlation, Count, Document, Fraction
 from shoe.core.errors import InputError
 from shoe.core.statistics import pearson, spearman
-from shoe.lexicon.senses import Part
+from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import glosses, lexicon
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.score import Report, score
@@ -108,14 +108,14 @@ class MapDiff(Document, frozen=True):
     @classmethod
     def from_maps(cls, a: SimilarityMap, b: SimilarityMap, reports: tuple[Report, Report] | None = None) -> Self:
         """Return the comparison of similarity maps a and b; ``reports`` score the same predictions with a and b."""
-        parts = compare(a, b)
+        verbs, objects = (_compare_part(a, b, part) for part in POS)
         of_a, of_b = (MapSide(each.name, each.digest, [rater.name for rater in each.raters]) for each in (a, b))
         moved = None
         if reports:
             scores = ((semantic_of(each), str(each.signature)) for each in reports)
             under_a, under_b = (ScoredBy(map=of.map, mf1=of.mf1, signature=signature) for of, signature in scores)
             moved = ScoreDiff(under_a, under_b, class_moves(*reports)[:_LARGEST])
-        return cls(of_a, of_b, a.ensemble, parts["verb"], parts["object"], moved)
+        return cls(of_a, of_b, a.ensemble, verbs, objects, moved)
 
     @property
     def parts(self) -> dict[Part, PartDiff]:
@@ -131,11 +131,6 @@ class MapDiff(Document, frozen=True):
             return structs.replace(part, largest=[structs.replace(pair, glosses=texts) for pair, texts in both])
 
         return structs.replace(self, verbs=glossed(self.verbs), objects=glossed(self.objects))
-
-
-def compare(a: SimilarityMap, b: SimilarityMap) -> dict[Part, PartDiff]:
-    """Return the comparison of the rated pairs of two maps, per part of speech."""
-    return {part: _compare_part(a, b, part) for part in a.tables}
 
 
 def _compare_part(a: SimilarityMap, b: SimilarityMap, part: Part) -> PartDiff:

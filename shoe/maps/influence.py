@@ -1,10 +1,4 @@
-"""Selection of unrated pairs of senses: the pairs that narrow the interval of a score most, with the fewest ratings.
-
-Two criteria select pairs. The first is for matches of uncertain similarity: it divides the width of the interval
-among the classes, then among their ground truths, and then between verb and object of a match. The second is for
-unmatched predictions that may be false positives of another class: it selects the pairs that determine this class,
-according to a cautious guess of their values (``shoe.similarity.unrated.ImputedSimilarity``).
-"""
+"""Selection of unrated pairs of senses: the pairs that narrow the interval of a score most, with the fewest ratings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -44,10 +38,8 @@ class _Side:
 
     Attributes:
         lookups: the C class senses and S senses whose pairs the score looks up.
-        low, high: similarity of class words and predicted words, (class words, W), with the lowest and highest values
-            of unrated pairs.
-        row: row of each class in these tables.
-        word: column of each prediction in these tables.
+        low, high: similarity of class words (rows) and predicted words, with the lowest and highest unrated values.
+        row, word: row of each class, and column of each prediction, in these tables.
         askable: (C, S) mask of unrated pairs that a rater may answer.
     """
 
@@ -107,8 +99,11 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
     guesses = {part: _values(imputation.guess, side) for part, side in sides.items()}
     wanted = {part: np.zeros(side.askable.shape, bool) for part, side in sides.items()}
     for _ in range(_LOOKS):
-        tables = {part: _table(side, guesses[part]) for part, side in sides.items()}
-        guess = replace(imputation.guess, verbs=tables["verb"], objects=tables["object"])
+        tables = []
+        for part, side in sides.items():  # cells that no rating can change keep their value
+            highest = np.where(side.open > 0, side.lookups.highest(guesses[part]), side.low.values)
+            tables.append(replace(side.low, values=np.ascontiguousarray(highest)))
+        guess = replace(imputation.guess, verbs=tables[0], objects=tables[1])
         other = other_class(scorer, guess, unmatched, current)
         moved = (other.category != current.category) & (other.nearest >= 0)
         found = False
@@ -211,12 +206,6 @@ def _values(meaning: HoiSimilarity, side: _Side) -> Floats:
     assert meaning.source is not None, "values are imputed to a map"  # noqa: S101 - for the type checker
     lookups = side.lookups
     return np.nan_to_num(meaning.source.values(lookups.part, lookups.class_senses, lookups.synsets))
-
-
-def _table(side: _Side, values: Floats) -> SimilarityTable:
-    """Return the similarity table for (C, S) values of the pairs; cells that no rating can change keep their value."""
-    highest = np.where(side.open > 0, side.lookups.highest(values), side.low.values)
-    return replace(side.low, values=np.ascontiguousarray(highest))
 
 
 def _raising(side: _Side, values: Floats, guesses: Floats, hoi: Indices, rows: Indices) -> Mask:

@@ -1,8 +1,7 @@
 """Rate the planned pairs with all raters.
 
-The prefilter is that of the SHOE paper, in which the first rater (Qwen3-32B) rated all verb pairs, and the other four
-models only the pairs that it did not rate 0. Here, the other raters also rate a sample of the pairs rated 0, to measure
-the error of the prefilter. The result depends only on the stored answers, not on their order.
+As in the SHOE paper, the first rater rates all verb pairs, and the other raters only the pairs that it did not rate 0;
+here also a sample of the others, to measure the error of this prefilter. The order of answers does not matter.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,10 +32,8 @@ PAPER = (0.00245, 0.01318)
 class Disagreement(NamedTuple):
     """Disagreement of one rater with the first rater, on a sample of pairs that the first rater rated 0.
 
-    Attributes:
-        rated, not_zero: number of sampled pairs that the rater rated, and that it rated 1 or more.
-        share: ``not_zero / rated``, 0 to 1.
-        interval_95: 95 % confidence interval (Wilson) of this fraction among all pairs that the first rater rated 0.
+    The rater rated ``rated`` of these pairs, and ``not_zero`` of them 1 or more: a fraction ``share``, 0 to 1, with the
+    95 % confidence interval (Wilson) among all pairs that the first rater rated 0.
     """
 
     rated: int

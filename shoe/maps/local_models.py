@@ -28,10 +28,7 @@ class _Config(Protocol):
 
 
 class LocalModel:
-    """A model that runs on this machine; program code in a model's repository is never executed.
-
-    ``torch`` and ``transformers`` are the imported libraries, ``device`` is "cpu" or "cuda".
-    """
+    """A model that runs on this ``device`` ("cpu" or "cuda"); code in a model's repository is never executed."""
 
     def __init__(self, config: _Config, name: str, extra: str, *, owner: str = "", needed_by: str = "") -> None:
         """Import the libraries and choose the device; the model is not loaded yet.

@@ -62,9 +62,7 @@ class Question:
 
     Attributes:
         key: answer key: 16-byte digest of everything that can change the answer.
-        part: "verb", "object" or "interaction".
-        first: the sense whose name sorts first; for interactions, the class.
-        second: the other sense; for interactions, the predicted interaction.
+        first, second: the two senses in the order of their names; or the class and the predicted interaction.
         attempt: 1; or 2, if the question is sent again because the first answer contained no rating.
     """
 
@@ -156,10 +154,7 @@ class Prompt:
 
     @classmethod
     def read(cls, path: Path, fields: Sequence[str]) -> Self:
-        """Read a prompt file; ``fields`` are the names of its required fields, without the dollar sign.
-
-        Raise InputError if a section or field is missing or unknown, or a section occurs twice.
-        """
+        """Read a prompt file; InputError for missing, unknown or repeated sections, or other fields than ``fields``."""
         text, digest, bodies = read_prompt(path, _SECTIONS)
         body = {name: body if name == "pair" else body.rstrip("\n") for name, body in bodies.items()}
         check_fields(path, "one", body["one"], fields)
@@ -242,12 +237,9 @@ class Group(Request):
 
     def about(self) -> Mapping[str, Any]:
         """Return the data that is stored together with the answer: IDs, part, pairs, and digest of the prompt."""
-        return {
-            "ids": self.ids,
-            "part": self.part,
-            "pairs": [(question.first.name, question.second.name) for question in self.questions],
-            "prompt": self._prompts.prompt_for(self.part).digest if self._prompts else "",
-        }
+        pairs = [(question.first.name, question.second.name) for question in self.questions]
+        digest = self._prompts.prompt_for(self.part).digest if self._prompts else ""
+        return {"ids": self.ids, "part": self.part, "pairs": pairs, "prompt": digest}
 
     def characters(self) -> int:
         """Return an upper bound of the number of characters in the messages; 0 for a rater that reads no prompts."""

@@ -112,8 +112,12 @@ def read_text(text: str, ids: Sequence[str]) -> list[int]:
     """
     if len(ids) == 1 and (plain := _PLAIN.fullmatch(text)):
         return [int(plain[1])]  # nearly all answers have this form
-    said = _without_thoughts(text) if len(text) <= _LONGEST else ""
-    written = _without_markup(said)
+    if len(text) > _LONGEST:
+        return [State.UNPARSED_ONCE] * len(ids)
+    # Without reasoning in tags such as <think>; a tag without its counterpart removes the text on its side.
+    said = _THOUGHT_START.split(_THOUGHT_END.split(_THOUGHT.sub(" ", text))[-1])[0]
+    written = _LABEL_TAG.sub(r"\n\1: ", said.translate(_FULL_WIDTH))  # <rating> becomes "rating:"
+    written = _BRACKETED.sub(r" \1 ", _MARKUP.sub(" ", written))
     scales = [(found[1] or "4", found[2] or "5") for found in _HIGHEST.finditer(said)]
     if any(highest != "4" or points not in ("4", "5") for highest, points in scales) or any(
         (found["low"], found["high"]) not in (("0", "4"), ("4", None)) for found in _SCALE.finditer(written)
@@ -170,17 +174,6 @@ def _rating(found: re.Match[str]) -> int | None:
     whole = _WHOLE.fullmatch(found["value"])
     is_range = found["more"] is not None and _OF_FOUR.fullmatch(found["more"]) is None
     return None if whole is None or is_range else int(whole[1])
-
-
-def _without_thoughts(text: str) -> str:
-    """Return the text without reasoning in tags such as <think>; an unpaired tag removes the text on its side."""
-    return _THOUGHT_START.split(_THOUGHT_END.split(_THOUGHT.sub(" ", text))[-1])[0]
-
-
-def _without_markup(text: str) -> str:
-    """Return the text without Markdown and HTML, with ASCII for full-width characters; <rating> becomes "rating:"."""
-    text = _LABEL_TAG.sub(r"\n\1: ", text.translate(_FULL_WIDTH))
-    return _BRACKETED.sub(r" \1 ", _MARKUP.sub(" ", text))
 
 
 def _content(content: Any) -> str:

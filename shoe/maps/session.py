@@ -60,11 +60,9 @@ class _Column:
     """Questions of one plan for one repeat of a rater.
 
     Attributes:
-        rows: (n,) indices of the questions in the plan.
-        keys: (n, 2) answer keys of the questions, see :data:`shoe.llm.ledger.Keys`.
-        earlier: (n,) ratings in other ledgers of the rater, or negative states.
+        rows, keys: (n,) indices of the questions in the plan, and their (n, 2) answer keys.
+        earlier, states: (n,) ratings or negative states in other ledgers of the rater, and in all so far.
         own: (n,) whether the question belongs to this shard.
-        states: (n,) states of the questions so far.
     """
 
     plan: Plan

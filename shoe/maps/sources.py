@@ -60,16 +60,14 @@ def import_tables(
 ) -> SimilarityMap:
     """Create a similarity map from tables of ratings, and return it as loaded from its folder.
 
+    Raise InputError if a table is invalid (with its file, line and field), or the folder is neither new nor empty;
+    raise OptionError for a model of an unknown rater, an unknown map, or a map with a rater of the same name.
+
     Args:
-        folder: folder of the map; it must not exist or must be empty.
         paths: tables, see :func:`read_source`; each table may contain verb pairs and object pairs.
         models: model of each rater, by the rater's name; "table FILE" for raters that are not included.
         prose: further fields of map.json, such as provenance and licence.
         extends: name of a shipped map whose ratings belong to the new map as well; they are not copied.
-
-    Raises:
-        InputError: if a table is invalid (with its file, line and field), or the folder is not new.
-        OptionError: for a model of an unknown rater, an unknown map, or a map with a rater of the same name.
     """
     check_is_new(folder)
     if extends is not None and extends not in shipped_maps():
@@ -93,13 +91,10 @@ def import_tables(
 def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
     """Merge maps and tables into one similarity map with the columns of all their raters, and return the merged map.
 
-    It contains the pairs of all sources; a rating is missing if the rater did not rate the pair. The order of the
-    sources, and merging in several steps, only affects the order of the columns. The ensemble is that of the maps if
-    they all have the same ensemble, otherwise "mean".
-
-    ``names`` are sources: first a map, then maps (shipped name or folder) or tables (file). ``folder`` must be new or
-    empty. Raise InputError if a source is invalid, two sources have a rater of the same name, or the maps' datasets
-    differ; raise OptionError if a map does not exist.
+    ``names`` are sources: first a map, then maps (shipped name or folder) or tables (file). Their order, and merging in
+    several steps, only affects the order of the columns. The ensemble is that of all maps, or else "mean". Raise
+    InputError if a source is invalid, the folder is neither new nor empty, two sources have a rater of the same name,
+    or the maps' datasets differ; raise OptionError if a map does not exist.
     """
     check_is_new(folder)
     first = SimilarityMap.load(names[0])
@@ -121,15 +116,9 @@ def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
     raters, pairs = _side_by_side(sources)
     origins = [origin for source in sources for origin in _origins(source.origin)]
     ensembles = {source.origin["ensemble"] for source in sources if "ensemble" in source.origin}
-    write_map(
-        folder,
-        dataset=first.dataset,
-        raters=raters,
-        pairs=pairs,
-        ensemble=ensembles.pop() if len(ensembles) == 1 else "mean",
-        prose={"merged": sorted(origins, key=msgspec.json.encode)},
-        whole=_wholes_side_by_side(sources),
-    )
+    ensemble, whole = ensembles.pop() if len(ensembles) == 1 else "mean", _wholes_side_by_side(sources)
+    prose = {"merged": sorted(origins, key=msgspec.json.encode)}
+    write_map(folder, dataset=first.dataset, raters=raters, pairs=pairs, ensemble=ensemble, prose=prose, whole=whole)
     return SimilarityMap.load(folder)
 
 

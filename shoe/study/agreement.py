@@ -43,8 +43,7 @@ def ceiling(ratings: Ratings, weight: Floats | None = None) -> Floats:
 def mean_ceiling(ratings: Ratings, weight: Floats | None = None) -> float | None:
     """Return the mean of :func:`ceiling`, or None if undefined; a measure that reaches it is as good as a rater."""
     known = ceiling(ratings, weight)
-    known = known[~np.isnan(known)]
-    return float(known.mean()) if len(known) else None
+    return mean_of_pairs(known[~np.isnan(known)])
 
 
 def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float | None:
@@ -58,7 +57,7 @@ def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float 
         return None
     away = np.where(given, ratings - mean_ratings(ratings)[:, None], 0)[keep]
     spread = np.sqrt((away**2).sum(axis=1) / (number[keep] - 1))
-    return float(spread.mean() if weight is None else np.average(spread, weights=weight[keep]))
+    return float(np.average(spread, weights=None if weight is None else weight[keep]))
 
 
 def majority(ratings: Ratings) -> Ratings:
@@ -67,11 +66,8 @@ def majority(ratings: Ratings) -> Ratings:
     return np.where(counts.sum(axis=1) > 0, counts.argmax(axis=1), MISSING).astype(np.int8)
 
 
-# Intervals of statistics of a study, over raters and items.
-
 Statistic = Callable[[Indices, Indices], float | None]
-"""Function of item indices and rater indices: the value of a statistic, or None if undefined."""
-
+"""Value of a statistic, None if undefined, from item indices and rater indices."""
 Scale = Literal["as it is", "correlation", "agreement", "share"]
 """Scale on which a statistic is nearly normal: as it is, Fisher's z = artanh(r), or log(1 - agreement).
 
@@ -85,7 +81,6 @@ _SCALES: dict[Scale, tuple[Callable[[Floats], Floats], Callable[[Floats], Floats
     "share": (lambda x: -np.log(np.maximum(1 - x, 1e-12)), lambda x: 1 - np.exp(np.minimum(-x, 0))),
 }
 """Transformation to each scale, and back."""
-
 Ends = Annotated[Sequence[float], Meta(min_length=2, max_length=2, description="low and high")]
 
 

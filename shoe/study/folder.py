@@ -70,12 +70,10 @@ def _place(_document: object, number: int, _record: object) -> str:
 
 
 class RaterAnswer(msgspec.Struct, frozen=True):
-    """One answer of a rater. If a file has several answers to the same question, the last answer counts.
+    """One answer of a rater to the question that consists of item, occasion and phase.
 
-    Attributes:
-        item, occasion, phase: question that is answered: index of the item, 1 (2 if it is shown again), and kind.
-        rating: rating 0 to 4. For the query of a problem, 1 for side A and 0 for side B.
-        shown, answered: time of display and of the answer, in milliseconds since 1970.
+    The rating is 0 to 4; for the query of a problem, 1 for side A and 0 for side B. The times when the question was
+    shown and answered are in milliseconds since 1970.
     """
 
     item: int

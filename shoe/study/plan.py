@@ -56,11 +56,10 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A pair of interactions a and b, by words and by WordNet names, and ``part``, in which they differ.
+    """A pair of interactions a and b that differ in ``part``: "verb", "object" or "both".
 
-    The part is "verb", "object" or "both", or "gold" for an attention check, whose expected rating is ``gold``. An item
-    with an image of its first class has ``picture``. Drawn items have a sampling weight, 1 / (inclusion probability),
-    and a stratum; attention checks and practice items have neither.
+    The part is "gold" for an attention check, whose expected rating is ``gold``. An item with an image of its first
+    class has ``picture``. Only drawn items have a sampling weight, 1 / (inclusion probability), and a stratum.
     """
 
     verb_a: str
@@ -97,17 +96,15 @@ class RatingStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def names(self) -> list[str]:
-        """Names of the raters: "rater-1", "rater-2" and so on."""
+        """Names of the raters: "rater-1" and so on."""
         return [f"rater-{number + 1}" for number in range(self.raters)]
 
 
 class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
     """A study of pairs of interactions, as stored in ``study.json``.
 
-    Attributes:
-        similarity: name and hash of the similarity map whose levels define the strata.
-        items: all rated items, including gold items. A page refers to an item by its index.
-        training: practice items, shown first. Their ratings are not saved.
+    Its strata are levels of the ``similarity`` map (name and hash). Pages refer to items, including gold items, by
+    their index. Ratings of the practice items ``training``, which are shown first, are not saved.
     """
 
     levels: ClassVar[int] = HIGHEST + 1
@@ -126,12 +123,9 @@ class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
         return [picture.file for picture in asked if picture]
 
     def order(self, rater: int) -> list[Question]:
-        """Return the questions for a rater: all items, a tenth of them (not gold) twice, then the items with images.
-
-        About half of the items lie between the two occasions, so that raters do not remember their answer.
-        """
+        """Return the questions for a rater: all items, a tenth of them (not gold) twice, then the items with images."""
         items = shuffled(np.arange(len(self.items)), _ORDER_STREAM + 2 * rater, self.seed)
-        half, early = len(items) // 2, items[: len(items) // 2]
+        half, early = len(items) // 2, items[: len(items) // 2]  # half lie between, so that raters forget their answer
         repeated = early[[self.items[i].gold is None for i in early]][: round(len(items) * _REPEAT_SHARE)]
         shown = [Question(item) for item in items.tolist()]
         for number, item in enumerate(repeated.tolist()):
@@ -229,12 +223,10 @@ _SIDES_STREAM = (7 << 28) + (4 << 20)
 
 
 class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One Bongard problem of a study, as shown to testers (the people who solve it).
+    """One Bongard problem of a study, whose group and concept are not shown to testers (the people who solve it).
 
-    Attributes:
-        group, concept: group and concept of the problem, not shown to testers.
-        sides: images of side A, which show the concept, and of side B, which do not.
-        queries, shows: the two query images, in random order, and whether each shows the concept.
+    ``sides`` are the images of side A, which show the concept, and of side B, which do not; ``queries`` and ``shows``
+    the two query images, in random order, and whether each shows the concept.
     """
 
     group: str
@@ -247,12 +239,9 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="problems"):
     """A study of Bongard problems, as stored in ``study.json``.
 
-    Item 2 p + k is query k of problem p. Rating 1 means side A, and rating 0 side B.
-
-    Attributes:
-        raters, testers: number of testers in the study, and number of testers who see each problem.
-        files: names of the problem files, in the order of the problems.
-        examples: example problems, shown with their answers before the problems of the study.
+    Item 2 p + k is query k of problem p. Rating 1 means side A, and rating 0 side B. The number of testers is
+    ``raters`` in the study, and ``testers`` per problem. ``files`` are the problem files in the order of the problems;
+    ``examples`` are shown first, with their answers.
     """
 
     levels: ClassVar[int] = 2

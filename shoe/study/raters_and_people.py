@@ -30,8 +30,6 @@ from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study.agreement import mean_ratings
 from shoe.study.ratings import SENSES, StudyRatings, read_study
 
-# Bias and noise of each rater: of people among themselves, and of a map's raters compared with people.
-
 _LEAST_NOISE = 0.05  # without a lower bound, the EM estimate could collapse onto a single rater
 
 
@@ -85,9 +83,6 @@ def rater_model(values: Floats, anchors: int, weight: Floats | None = None) -> R
     return RaterModel(np.where(known, item, np.nan), bias, np.sqrt(variance))
 
 
-_PARTS: tuple[Part, Part] = ("verb", "object")
-
-
 def with_map(study: StudyRatings, name_or_folder: str, source: Path) -> StudyRatings:
     """Return a copy of the study in which ``reference`` is a map's similarity of the two interactions of each item.
 
@@ -100,7 +95,7 @@ def with_map(study: StudyRatings, name_or_folder: str, source: Path) -> StudyRat
 def similarity_of_items(study: StudyRatings, similarity: Similarity, source: Path) -> Floats:
     """Return the (N,) similarity 0..1 of each item's two interactions, NaN if unknown."""
     senses, values = _senses(study, source), []
-    for at, part in enumerate(_PARTS):
+    for at, part in enumerate(POS):
         ours, theirs = [sorted({named[column] for named in senses}) for column in (at, at + 2)]
         table = similarity.between(part, ours, theirs)
         values.append(table[[ours.index(of[at]) for of in senses], [theirs.index(of[at + 2]) for of in senses]])
@@ -131,7 +126,7 @@ def _senses(study: StudyRatings, source: Path) -> list[list[str]]:
 
     senses = [item.split(" ") for item in study.items]
     for item, named in zip(study.items, senses, strict=True):
-        if len(named) != len(SENSES) or not all(map(is_sense, named, (*_PARTS, *_PARTS))):
+        if len(named) != len(SENSES) or not all(map(is_sense, named, (*POS, *POS))):
             expected = "two verbs and two nouns of WordNet 3.0, such as ride.v.01 horse.n.01 sit.v.01 chair.n.01"
             raise InputError(source, record=f"item {quote(item)}", found="names that are not senses", expected=expected)
     return senses
@@ -237,14 +232,12 @@ def ensembles_of(
     return [Ensemble(tuple(names[j] for j in subsets[k]), float(agreement[k]), bool(among_best[k])) for k in order]
 
 
-# Kind ``people``: ratings by people in a study, as a rater of a map.
-#
-# Items that name two interactions answer questions about whole interactions (``--whole-interactions``); items that name
-# two senses, as "ride.v.01 straddle.v.01", answer those about pairs of senses. Other pairs stay unrated.
-
-
 class People(RaterConfig, frozen=True, kw_only=True):
-    """ratings by people in a study: the mean of all first ratings, or the first ratings of one person."""
+    """ratings by people in a study: the mean of all first ratings, or the first ratings of one person.
+
+    Items that name two interactions answer questions about whole interactions; items that name two senses
+    ("ride.v.01 straddle.v.01"), about pairs of senses.
+    """
 
     kind: ClassVar[str] = "people"
     prompted: ClassVar[bool] = False
@@ -278,9 +271,8 @@ class People(RaterConfig, frozen=True, kw_only=True):
         synsets = [lexicon().synset(name) for name in item.split(" ")]
         if len(synsets) not in (2, 4) or min(synsets) < 0:
             expected = "two WordNet 3.0 senses, or two interactions, such as ride.v.01 horse.n.01 sit.v.01 chair.n.01"
-            raise InputError(
-                self.file, record=f"item {quote(item)}", found="names that are not senses", expected=expected
-            )
+            record, found = f"item {quote(item)}", "names that are not senses"
+            raise InputError(self.file, record=record, found=found, expected=expected)
         names = [lexicon().name(synset) for synset in synsets]
         half = len(names) // 2
         return " ".join(names[:half]), " ".join(names[half:])

@@ -34,7 +34,7 @@ class Weights:
         return float(self.weight.sum() ** 2 / (self.weight**2).sum())
 
     def select(self, items: Indices) -> Floats:
-        """Return the weights of ``items``, each times (all / selected items of its stratum), then scaled to mean 1."""
+        """Return the weights of ``items``, times (all / selected items of the stratum), scaled to mean 1."""
         drawn = np.bincount(self.stratum)
         left = np.bincount(self.stratum[items], minlength=len(drawn))
         weight: Floats = self.weight[items] * (drawn / np.maximum(left, 1))[self.stratum[items]]

@@ -59,9 +59,8 @@ class EmptyMap(ImputedBase):
 def influential(tasks: Sequence[Task], similarity: Similarity) -> Influential:
     """Return the pairs whose matches affect SHOE-mAP, with the influence by which ``shoe map complete`` ranks pairs.
 
-    Pairs of equal senses, or with a word without a sense, are left out. ``tasks`` are predictions of models with the
-    same ground truth; ``similarity`` selects the sense of each predicted word. Raise InputError if a score cannot be
-    measured, and OptionError if no score depends on the similarity of any pair.
+    Pairs of equal senses, or with a word without a sense, are left out. ``tasks`` have the same ground truth. Raise
+    InputError if a score cannot be measured, and OptionError if no score depends on the similarity of any pair.
     """
     pairs: dict[Senses, list[float]] = {}
     words: dict[Senses, tuple[tuple[str, str], tuple[str, str]]] = {}
@@ -91,7 +90,7 @@ def influential(tasks: Sequence[Task], similarity: Similarity) -> Influential:
 
 DIFFERS = ("verb", "object", "both")
 Strata = dict[tuple[str, int], tuple[int, int]]
-"""Number of pairs available and drawn, by differing part and similarity level of the map."""
+"""Number of pairs available and drawn, by differing part and similarity level."""
 _STREAM, _INFLUENCE_STREAM = 7 << 28, (7 << 28) + (4 << 20)
 _EVEN = 0.2  # fraction of draws that ignores influence; it bounds the weights of drawn pairs
 
@@ -194,8 +193,6 @@ def _spread(sizes: Indices, items: int) -> Indices:
         taken[largest] += np.minimum(sizes[largest] - taken[largest], each)
     return taken
 
-
-# Expected precision of a study, by simulated raters with different bias and noise.
 
 BIAS, NOISE, NOISE_SPREAD, MEASURE_NOISE = 0.35, 0.9, 0.25, 1.0
 """Bias and noise of simulated raters (scale 0..4), set to match the mean pairwise kappa of .59 in the supplement."""

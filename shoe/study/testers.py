@@ -32,10 +32,9 @@ GUESSED = 1 / 4  # probability that a tester who guesses both queries solves a p
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trials:
-    """Answers of R testers to the queries of N Bongard problems, each with a positive and a negative query.
+    """Answers of R testers to the queries of N Bongard problems, each in the ``group`` (N,), an index into ``groups``.
 
     Attributes:
-        groups, group: group names, and (N,) group index of each problem.
         right: (N, 2, R) whether the positive and the negative query was answered correctly: 1, 0, or MISSING (-1).
         seconds: (N, R) time taken for both queries in seconds, or NaN if unknown for one of them.
     """
@@ -153,25 +152,21 @@ def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
             raise InputError(path, record="line 1", field=name, found=quote(" ".join(header)), expected=expected)
     problems: dict[str, str] = {}
     raters: dict[str, int] = {}
-    answers: dict[tuple[str, int, str], tuple[int, float]] = {}
+    answers: dict[tuple[str, str, str], tuple[int, float]] = {}
     for number, row in enumerate(rows[1:], start=2):
         cells = {name: str(row[column]).strip() for name, column in columns.items()}
-
-        def wrong(field: str, expected: str, cells: dict[str, str] = cells, number: int = number) -> InputError:
-            return cell_error(path, number, field, cells[field], expected)
-
-        if cells["query"] not in QUERIES:
-            raise wrong("query", "positive or negative")
-        if cells["right"] not in ("0", "1"):
-            raise wrong("right", "0 or 1")
-        for name in ("problem", "rater"):
-            if not cells[name]:
-                raise wrong(name, "a name")
-        if problems.setdefault(cells["problem"], cells["group"]) != cells["group"]:
-            raise wrong("group", f"{quote(problems[cells['problem']])}, as in earlier rows of the same problem")
-        key = cells["problem"], QUERIES.index(cells["query"]), cells["rater"]
-        if key in answers:
-            raise wrong("rater", "one answer per tester and query")
+        key, group = (cells["problem"], cells["query"], cells["rater"]), cells["group"]
+        before = problems.setdefault(cells["problem"], group)
+        for field, is_valid, expected in (
+            ("query", cells["query"] in QUERIES, "positive or negative"),
+            ("right", cells["right"] in ("0", "1"), "0 or 1"),
+            ("problem", cells["problem"] != "", "a name"),
+            ("rater", cells["rater"] != "", "a name"),
+            ("group", group == before, f"{quote(before)}, as in earlier rows of the same problem"),
+            ("rater", key not in answers, "one answer per tester and query"),
+        ):
+            if not is_valid:
+                raise cell_error(path, number, field, cells[field], expected)
         raters.setdefault(cells["rater"], len(raters))
         took = number_of(path, number, "seconds", cells.get("seconds", ""), sys.float_info.max)
         answers[key] = int(cells["right"]), took
@@ -179,10 +174,10 @@ def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
     right = np.full((len(place), 2, len(raters)), MISSING, np.int8)
     seconds = np.full(right.shape, np.nan)
     for (problem, query, rater), (value, took) in answers.items():
-        at = place[problem], query, raters[rater]
+        at = place[problem], QUERIES.index(query), raters[rater]
         right[at], seconds[at] = value, took
-    group = np.array([groups.index(name) for name in problems.values()], np.int64)
-    return Trials(tuple(problems), tuple(raters), groups, group, right, seconds.sum(axis=1))
+    of_problems = np.array([groups.index(name) for name in problems.values()], np.int64)
+    return Trials(tuple(problems), tuple(raters), groups, of_problems, right, seconds.sum(axis=1))
 
 
 def one_tester(trials: Trials, j: int) -> Tester | None:

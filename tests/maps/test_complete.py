@@ -19,8 +19,7 @@ from shoe.demo import PREDICTIONS, TRUTH
 from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import ids_of, names_of
 from shoe.llm.budget import Budget
-from shoe.maps.complete import OPTIONS, Completion, Why, complete
-from shoe.maps.growing_map import Pair, map_to_continue
+from shoe.maps.complete import OPTIONS, Completion, Pair, Why, complete, map_to_continue
 from shoe.maps.planning import plan_needed
 from shoe.predictions import read_predictions
 from shoe.scoring.evidence.bounds import false_positives

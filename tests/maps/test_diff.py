@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.maps.diff import MapDiff, ValueDifference, class_moves, compare, lemmas_of, rescore, scored, semantic_of
+from shoe.maps.diff import MapDiff, ValueDifference, class_moves, lemmas_of, rescore, scored, semantic_of
 from shoe.similarity import SimilarityMap
 from tests.maps.samples import made
 
@@ -21,7 +21,7 @@ OTHER = {
 
 
 def test_counts_correlations_and_largest_disagreements(tmp_path: Path) -> None:
-    parts = compare(made(tmp_path / "a"), made(tmp_path / "b", OTHER, ["three"]))
+    parts = MapDiff.from_maps(made(tmp_path / "a"), made(tmp_path / "b", OTHER, ["three"])).parts
     verbs = parts["verb"]
     # Shared: straddle 0.625 and 1, eat 0 and 0, board 0.25 and 1. A pair that no rater rated is nobody's.
     assert (verbs.shared, verbs.only_a, verbs.only_b) == (3, 0, 2)
@@ -39,7 +39,7 @@ def test_counts_correlations_and_largest_disagreements(tmp_path: Path) -> None:
 
 def test_a_map_does_not_differ_from_itself() -> None:
     shipped = SimilarityMap.load("hico-det")
-    for part, diff in compare(shipped, shipped).items():
+    for part, diff in MapDiff.from_maps(shipped, shipped).parts.items():
         assert (diff.shared, diff.only_a, diff.only_b) == (len(shipped.tables[part]), 0, 0)
         assert (diff.mean_difference, diff.largest) == (0, [])
         assert [diff.pearson, diff.spearman] == pytest.approx([1, 1])

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from shoe.lexicon.resolve import ObjectWords
     from shoe.lexicon.senses import Part
     from shoe.llm.budget import Budget
+    from shoe.maps.complete import Pair
     from shoe.maps.cost_estimate import Estimate
-    from shoe.maps.growing_map import Pair
     from shoe.maps.job import Outcome
     from shoe.maps.planning import Plan
     from shoe.maps.prompts import Subject
@@ -317,9 +317,9 @@ def complete(
         MapCompleted,
         complete as complete_map,
         first_round,
+        map_to_continue,
     )
     from shoe.maps.cost_estimate import estimate, measured_progress
-    from shoe.maps.growing_map import map_to_continue
     from shoe.maps.job import known, rate, rate_pairs
     from shoe.maps.planning import plan_dataset, plan_needed, plan_pairs
     from shoe.report.maps import closing_lines, round_line, rounds_table

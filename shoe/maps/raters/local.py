@@ -58,9 +58,8 @@ class Model(LocalModel):
 
 def check(config: RaterConfig, thresholds: Sequence[float] = ()) -> None:
     """Raise OptionError if a deterministic rater has ``repeats`` other than 1, or ``thresholds`` are not ascending."""
-    who = f"rater {quote(config.name)}"
+    who, same = f"rater {quote(config.name)}", f"kind {config.kind} gives the same answer each time"
     if config.repeats != 1:
-        same = f"kind {config.kind} gives the same answer each time"
         raise OptionError(f"{who}: repeats is {config.repeats}, expected 1: {same}")
     if list(thresholds) != sorted(thresholds):
         found = quote(list(thresholds))
@@ -109,7 +108,6 @@ def padded(sequences: Sequence[Sequence[int]], size: int, length: int, padding: 
 
 _DIGITS = 4
 _UNIT = 10**_DIGITS
-_PROBE = "instructions"
 
 
 class Transformers(LocalRater, frozen=True, kw_only=True):
@@ -191,7 +189,10 @@ class Reader(Model):
     def tokens_of(self, prompt: Rendered) -> list[int]:
         """Return the tokens of a prompt and the beginning of the answer; OptionError if they are too many to read."""
         # Tokenized with a rating, which is then removed: a tokenizer may join the blank before a digit to the digit.
-        tokens = self._tokenize(f"{self._conversation(prompt)}{self._start}0")[:-1]
+        text = f"{self.tokenizer.bos_token or ''}{prompt.system}\n\n{prompt.user}\n"
+        if self.tokenizer.chat_template:
+            text = _templated(self.tokenizer, prompt.system, prompt.user, folded=self._folded)
+        tokens = self._tokenize(f"{text}{self._start}0")[:-1]
         if self._context is not None and len(tokens) > self._context:
             raise OptionError(
                 f"{self.name} reads at most {self._context} tokens, but a prompt has {len(tokens)}: change the model"
@@ -221,11 +222,6 @@ class Reader(Model):
             raise OptionError(f"{self.name} gives non-finite probabilities in {self._dtype}: try another dtype")
         return shares[: len(prompts)], mass[: len(prompts)]
 
-    def _conversation(self, prompt: Rendered) -> str:
-        if not self.tokenizer.chat_template:
-            return f"{self.tokenizer.bos_token or ''}{prompt.system}\n\n{prompt.user}\n"
-        return _templated(self.tokenizer, _messages(prompt.system, prompt.user, folded=self._folded))
-
     def _tokenize(self, text: str) -> list[int]:
         tokens: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return tokens
@@ -253,18 +249,15 @@ def _has_system_role(tokenizer: Any) -> bool:
     from jinja2 import TemplateError
 
     try:
-        return _PROBE in _templated(tokenizer, _messages(_PROBE, "question", folded=False))
+        return "instructions" in _templated(tokenizer, "instructions", "question", folded=False)
     except TemplateError:
         return False
 
 
-def _messages(system: str, user: str, *, folded: bool) -> list[dict[str, str]]:
+def _templated(tokenizer: Any, system: str, user: str, *, folded: bool) -> str:
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     if folded:
-        return [{"role": "user", "content": f"{system}\n\n{user}"}]
-    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
-
-
-def _templated(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> str:
+        messages = [{"role": "user", "content": f"{system}\n\n{user}"}]
     # Templates of reasoning models have a switch of this name; other templates ignore the argument.
     text: str = tokenizer.apply_chat_template(
         messages, tokenize=False, add_generation_prompt=True, enable_thinking=False

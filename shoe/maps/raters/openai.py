@@ -101,11 +101,10 @@ class _ChatEndpoint:
 
 
 def _response_format(*, several: bool) -> dict[str, Any]:
+    schema = _object({"rating": _RATING})
     if several:
         pair = _object({"id": {"type": "string"}, "rating": _RATING})
         schema = _object({"ratings": {"type": "array", "items": pair}})
-    else:
-        schema = _object({"rating": _RATING})
     return {"type": "json_schema", "json_schema": {"name": "ratings", "strict": True, "schema": schema}}
 
 

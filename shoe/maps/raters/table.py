@@ -5,7 +5,7 @@ ratings. If it rates a pair in both orders, the row with the alphabetically lowe
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -52,7 +52,13 @@ def read_ratings(path: Path, column: str) -> Ratings:
     Raise InputError with the file, line and field if the table is invalid.
     """
     names, *rows = delimited_rows(path)
-    indices = [_index(path, names, wanted) for wanted in (*_NAMES, column)]
+    for wanted in (*_NAMES, column):
+        if names.count(wanted) != 1:
+            similar = closest_names(wanted, names)
+            hint = f"did you mean {quote(similar[0])}?" if similar and wanted not in _NAMES else None
+            count = f"{names.count(wanted)} columns {quote(wanted)}"
+            raise InputError(path, record="line 1", found=count, expected="one such column in the header", hint=hint)
+    indices = [*map(names.index, (*_NAMES, column))]
     proper: dict[str, str] = {}
     found: dict[tuple[str, str], int] = {}
     for number, row in enumerate(rows, start=2):
@@ -75,15 +81,6 @@ def read_ratings(path: Path, column: str) -> Ratings:
             given = f"a second, different rating of {pair[0]} and {pair[1]}"
             raise InputError(path, record=record, field=column, found=given, expected="one rating per pair")
     return found
-
-
-def _index(path: Path, names: Sequence[str], wanted: str) -> int:
-    if names.count(wanted) == 1:
-        return names.index(wanted)
-    similar = closest_names(wanted, names)
-    hint = f"did you mean {quote(similar[0])}?" if similar and wanted not in _NAMES else None
-    found = f"{names.count(wanted)} columns {quote(wanted)}"
-    raise InputError(path, record="line 1", found=found, expected="one such column in the header", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,9 @@ _ROUNDED = 0.51  # pixels by which a box may differ from the file's: tables ofte
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judgements:
-    """Ratings 0..4 of N predictions by R raters.
+    """Ratings 0..4 of N predictions by R raters, read from the table ``source``.
 
-    Attributes:
-        ratings: ratings by people, read from the table ``source``; items are predictions.
-        columns: (N,) values of each column that identifies a prediction: model, image, prediction, verb, object, boxes.
+    ``columns`` are the (N,) values of each column that identifies a prediction: model, image, verb, object, and so on.
     """
 
     source: Path
@@ -51,9 +49,9 @@ class Judgements:
     def rows_of(self, model: str, task: Task) -> Indices:
         """Return the (N,) row of each judged prediction in a model's predictions; -1 for predictions of other models.
 
-        Without a column ``model``, predictions that this model does not make have row -1, too. Of several predictions
-        with the same words and boxes, the most confident counts. Raise InputError if a prediction is not in the file of
-        its model, matches several predictions with different boxes, or is judged twice.
+        So do, without a column ``model``, predictions that this model does not make. Of several predictions with the
+        same words and boxes, the most confident counts. Raise InputError if a prediction is not in the file of its
+        model, matches several predictions with different boxes, or is judged twice.
         """
         rows = np.full(len(self.ratings.items), -1, np.int64)
         images = self.images(task.truth.interactions.images)

@@ -19,9 +19,9 @@ from shoe.scoring.score import score_by
 from shoe.scoring.strict import strict_credits
 from shoe.similarity.ensemble import MISSING
 from shoe.study.agreement import figure_of, mean_ceiling
+from shoe.study.metric import rankings
 from shoe.study.metric.judgements import Judgements
-from shoe.study.metric.systems import Level, MeasureComparison, Scores, opposite_pairs, scores_of, statistics_of
-from shoe.study.metric.units import FIGURES, Judged, figures_of_units
+from shoe.study.metric.rankings import FIGURES, Judged, Level, MeasureComparison, Scores
 
 _FIGURES = {"full": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}  # names of metrics by the last part of their key
 _APART = ("similarity=", "protocol=")  # settings other than options of a protocol
@@ -145,6 +145,7 @@ class ModelScoresCollector:
         Raise InputError if a judged prediction was not found in the predictions of any model.
         """
         ratings, names = self.judgements.ratings, [measure.name for measure in self.measures]
+        raters = len(ratings.raters)
         item = np.concatenate(list(self._items.values()))
         missing = np.setdiff1d(np.arange(len(ratings.items)), item)
         if len(missing):
@@ -155,22 +156,23 @@ class ModelScoresCollector:
         images, image = np.unique(self._image[item], return_inverse=True)
         judged = Judged(item, image, model, np.concatenate(self._credits), ratings.first)
         levels = {}
-        for level, (number, of) in figures_of_units(judged).items():
+        for level, (number, of) in rankings.figures_of_units(judged).items():
             rows = {name: {figure: of[figure, k] for figure in FIGURES} for k, name in enumerate(names)}
             levels[level] = Level.from_rankings(number, rows)
-        by_images, people, of_measures = scores_of(judged, len(self._items), self._weights[images])
+        by_images, people, of_measures = rankings.scores_of(judged, len(self._items), self._weights[images])
         scores, mean = self._scores(of_measures), self._by_model(people.values)
         models = np.flatnonzero(~np.isnan(people.values))
         ranked = {row: each.of_models(models) for row, each in scores.items()}
         ranked = {row: each for row, each in ranked.items() if not np.isnan(each.values).any()}
         people, by_images = people.of_models(models), by_images.of_models(models)
         if len(models) > 1:
-            found = {r: statistics_of(people, by_images, each, len(ratings.raters)) for r, each in ranked.items()}
-            levels["model"] = Level.from_rankings(len(models), found)
+            agreement = {row: rankings.statistics_of(people, by_images, of, raters) for row, of in ranked.items()}
+            levels["model"] = Level.from_rankings(len(models), agreement)
         called, table = [list(self._items)[m] for m in models], ratings.first
+        opposite = {row: rankings.opposite_pairs(people, of) for row, of in ranked.items()}
         return MeasureComparison(
             images=len(images),
-            raters=len(ratings.raters),
+            raters=raters,
             ratings=int((table != MISSING).sum()),
             holes=ratings.holes,
             people=figure_of(lambda i, j: mean_ceiling(table[np.ix_(i, j)]), table.shape, "correlation"),
@@ -178,7 +180,7 @@ class ModelScoresCollector:
             scores={row: self._by_model(each.values) for row, each in scores.items()},
             measures={name: each.signature for name, each in zip(names, self._measured[0], strict=True)},
             levels=levels,
-            opposite={r: [[called[a], called[b]] for a, b in opposite_pairs(people, s)] for r, s in ranked.items()},
+            opposite={row: [[called[a], called[b]] for a, b in pairs] for row, pairs in opposite.items()},
         )
 
     def _scores(self, credit: Sequence[Scores]) -> dict[str, Scores]:
