@@ -103,8 +103,7 @@ class CompletionRound(Document, frozen=True):
         return self.map_interval[1] - self.map_interval[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(NamedTuple):
     """Scores and counts before the first round of completing a map and after each round, and why it ended."""
 
     rounds: list[CompletionRound]

@@ -4,9 +4,8 @@ import re
 import shutil
 import socket
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -89,8 +88,7 @@ def _lines(similarity: SimilarityMap) -> Iterator[Sequence[object]]:
 CLASSES = "classes.tsv"
 
 
-@dataclass(frozen=True, slots=True)
-class ConvertedPairs:
+class ConvertedPairs(NamedTuple):
     """Result of converting the pairs of one part of speech to another lexicon.
 
     Attributes:
@@ -127,7 +125,7 @@ def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClas
         raise OptionError(f"{to.title} shares no sense with the map: no links connect their senses")
     found = {part: counts for part, (_, counts) in moved.items()}
     origin = {"map": similarity.name, "digest": similarity.digest, "lexicon": source.label}
-    record = {"from": origin, **{f"{part}s": asdict(counts) for part, counts in found.items()}}
+    record = {"from": origin, **{f"{part}s": counts._asdict() for part, counts in found.items()}}
     lines = [line.split("\t") for line in classes.table.splitlines()[1:]]
     for line, verb, object_ in zip(lines, classes.verb_sense.tolist(), classes.object_sense.tolist(), strict=True):
         for column, sense in ((3, verb), (4, object_)):

@@ -72,8 +72,7 @@ class Rated:
     disagreements: dict[str, Disagreement] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class Outcome(NamedTuple):
     """Ratings of all runs so far by part ("verb", "object", "interaction"), and this run's cost per rater."""
 
     parts: Mapping[Subject, Rated]

@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -33,8 +33,7 @@ from shoe.study.ratings import SENSES, StudyRatings, read_study
 _LEAST_NOISE = 0.05  # without a lower bound, the EM estimate could collapse onto a single rater
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RaterModel:
+class RaterModel(NamedTuple):
     """Rater model: rating of item i by rater j = item[i] + bias[j] + normal noise with deviation noise[j].
 
     The true ratings ``item`` (N,) are 0..4, or NaN if no person rated the item; bias and noise are (R,).

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from shoe.core.io.spreadsheets import delimited_rows
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Weights:
+class Weights(NamedTuple):
     """Sampling weights of N items, for estimates of population values (Hajek 1971).
 
     ``weight`` (N,) is 1 / (inclusion probability), ``stratum`` (N,) the index of the stratum (0 without strata).

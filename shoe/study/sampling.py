@@ -27,8 +27,7 @@ Senses = tuple[str, str, str, str]
 """WordNet names of the verb and object of a class, then of the verb and object of a prediction."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Influential:
+class Influential(NamedTuple):
     """N distinct pairs of a class and a predicted interaction, whose similarity may influence SHOE-mAP.
 
     Attributes:

@@ -7,9 +7,8 @@ A tester solves a problem by answering both queries correctly. A problem is kept
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -30,8 +29,7 @@ QUERIES = ("positive", "negative")
 GUESSED = 1 / 4  # probability that a tester who guesses both queries solves a problem
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Trials:
+class Trials(NamedTuple):
     """Answers of R testers to the queries of N Bongard problems, each in the ``group`` (N,), an index into ``groups``.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""What a map is said to hold, and its plausibility check, which finds each kind of implausible value."""
+"""What a map is said to hold, agreement of its raters, and its plausibility check."""
 
 import json
 import re
@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
+from shoe.core.statistics import pearson, quadratic_weighted_kappa, spearman
 from shoe.lexicon.senses import Part
 from shoe.lexicon.store import ids_of
-from shoe.maps.info import describe
+from shoe.maps.info import describe, rater_agreements
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.learned import learned_bytes
 from shoe.similarity.map_files import shipped_maps
@@ -35,17 +37,9 @@ def test_coverage_and_warnings(tmp_path: Path) -> None:
     assert coverage is not None
     assert (coverage["ride.v.01"], coverage["feed.v.02"], coverage["board.v.01"], len(coverage)) == (1, 0, 0, 119)
     assert {name for name in coverage if name not in (found.verbs.classes_without_ratings or ())} == {"ride.v.01"}
-    for line, said in zip(
-        found.warnings,
-        (
-            r"verbs: 117 .* hico-det .* and 109 more$",
-            r"verbs: 1 .* hico-det .*no rating; .*: feed\.v\.02$",
-            r"verbs: rater 'two' ",
-            r"objects: 80 .* hico-det ",
-        ),
-        strict=True,
-    ):
-        assert re.match(said, line)
+    absent, empty = r"verbs: 117 .* hico-det .* and 109 more$", r"verbs: 1 .* hico-det .*no rating; .*: feed\.v\.02$"
+    expected = (absent, empty, r"verbs: rater 'two' ", r"objects: 80 .* hico-det ")
+    assert all(re.match(said, line) for line, said in zip(found.warnings, expected, strict=True))
 
 
 def test_an_unknown_dataset_has_no_coverage(tmp_path: Path) -> None:
@@ -124,3 +118,61 @@ def test_a_class_that_is_similar_to_nearly_all_senses(tmp_path: Path) -> None:
     found = info.check["verbs"]
     assert found.broad_classes["paint.v.02"] > 0.7
     assert [line.split()[1] for line in found.problems] == ["paint.v.02"]
+
+
+_ratings = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=30)
+
+
+def columns(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    a, b = np.array(pairs, np.int8).T
+    return a, b
+
+
+def kappa_of_matrices(a: np.ndarray, b: np.ndarray) -> float | None:
+    """SHOE supplement, 5.3: 1 - sum(w O) / sum(w E), w = (i - j)**2 / (k - 1)**2; of one pair O is E."""
+    if len(a) < 2:
+        return None
+    level = np.arange(5)
+    observed = np.array([[((a == i) & (b == j)).sum() for j in level] for i in level])
+    expected = np.outer([(a == i).sum() for i in level], [(b == j).sum() for j in level]) / len(a)
+    weight = (level[:, None] - level) ** 2 / 16
+    return float(1 - (weight * observed).sum() / (weight * expected).sum()) if (weight * expected).sum() else None
+
+
+@given(_ratings)
+def test_kappa_is_that_of_the_matrices_and_correlations_are_scipys(pairs: list[tuple[int, int]]) -> None:
+    from scipy import stats
+
+    a, b = columns(pairs)
+    kappa = kappa_of_matrices(a, b)
+    assert quadratic_weighted_kappa(a, b) == (None if kappa is None else pytest.approx(kappa, abs=1e-12))
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        assert (pearson(a, b), spearman(a, b)) == (None, None)
+    else:
+        assert pearson(a, b) == pytest.approx(stats.pearsonr(a, b).statistic, abs=1e-12)
+        assert spearman(a, b) == pytest.approx(stats.spearmanr(a, b).statistic, abs=1e-12)
+
+
+def test_kappa_by_hand() -> None:
+    # Observed: (1 + 0 + 1 + 0) / 4. Expected: each of 0, 1, 2, 4 against three times 1 and once 4, over 16.
+    expected = (3 * (1 + 0 + 1 + 9) + (16 + 9 + 4 + 0)) / 16
+    a, b = columns([(0, 1), (1, 1), (2, 1), (4, 4)])
+    assert quadratic_weighted_kappa(a, b) == pytest.approx(1 - 0.5 / expected)
+
+
+def test_kappa_of_nothing_and_of_one_value() -> None:
+    nothing = np.zeros(0, np.int8)
+    assert quadratic_weighted_kappa(nothing, nothing) is None
+    assert quadratic_weighted_kappa(*columns([(2, 2), (2, 2)])) is None
+    assert quadratic_weighted_kappa(*columns([(0, 4), (4, 0)])) == -1
+
+
+def test_raters_are_compared_where_both_rated() -> None:
+    ratings = np.array([[3, 2, -1], [0, 0, -1], [-1, 1, -1], [4, 4, -1]], np.int8)
+    first, *others = rater_agreements(ratings, ["a", "b", "c"])
+    assert (first.raters, first.pairs, first.exact) == (["a", "b"], 3, 2 / 3)
+    assert first.pearson == pearson([3, 0, 4], [2, 0, 4])
+    assert first.quadratic_weighted_kappa == quadratic_weighted_kappa(*columns([(3, 2), (0, 0), (4, 4)]))
+    assert [found.raters for found in others] == [["a", "c"], ["b", "c"]]
+    for found in others:
+        assert (found.pairs, found.exact, found.pearson, found.quadratic_weighted_kappa) == (0, None, None, None)

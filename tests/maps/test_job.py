@@ -59,7 +59,6 @@ def all_ready(folder: Path, *raters: standin.StandIn, **ensemble: Any) -> Raters
 def run(
     folder: Path, *raters: standin.StandIn, budget: Budget | None = None, **ensemble: Any
 ) -> tuple[Raters, Outcome]:
-    """Raters with their ledgers in a folder, and what they say of all pairs."""
     ready = all_ready(folder, *raters, **ensemble)
     return ready, rate(ready, plans(), budget or Budget())
 
@@ -70,7 +69,6 @@ def three(**settings: Any) -> list[standin.StandIn]:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """What three raters say of all pairs, without any disturbance."""
     return run(tmp_path_factory.mktemp("whole"))[1]
 
 
@@ -140,8 +138,7 @@ def test_the_interval_is_wilsons(not_zero: int, rated: int) -> None:
     low, high = Disagreement.from_counts(rated, not_zero).interval_95
     for bound in (low, high):
         assert rated * (bound - not_zero / rated) ** 2 == pytest.approx(1.959963984540054**2 * bound * (1 - bound))
-    assert (low == 0) == (not_zero == 0)
-    assert (high == 1) == (not_zero == rated)
+    assert (low == 0, high == 1) == (not_zero == 0, not_zero == rated)
 
 
 def test_the_sample_depends_on_the_seed_and_the_pairs_alone() -> None:
@@ -189,14 +186,12 @@ def test_nothing_is_answered_twice_and_a_second_run_asks_nothing(tmp_path: Path)
     log = tmp_path / "log"
     _, first = run(tmp_path / "ledger", *three(log=log))
     once = asked(log, "answered")
-    assert set(once.values()) == {1}
-    assert {asking for entry in once for asking in entry[-1]} == {"1", "2"}
+    assert (set(once.values()), {asking for entry in once for asking in entry[-1]}) == ({1}, {"1", "2"})
     requests, budget = asked(log).total(), Budget()
     for name, count in (("done", len(once)), ("requests", requests), ("retries", requests - len(once))):
         assert sum(getattr(tally, name) for tally in first.tallies) == count
     _, again = run(tmp_path / "ledger", *three(log=log), budget=budget)
-    assert asked(log, "answered") == once
-    assert budget.requests == 0
+    assert (asked(log, "answered"), budget.requests) == (once, 0)
     assert same(again, first)
 
 
@@ -212,8 +207,7 @@ def test_two_jobs_on_one_ledger_do_not_double_work(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert set(asked(log, "answered").values()) == {1}
-    assert len(outcomes) == 3
+    assert (set(asked(log, "answered").values()), len(outcomes)) == ({1}, 3)
     assert all(same(outcome, outcomes[0]) for outcome in outcomes)
 
 
@@ -247,8 +241,7 @@ def test_the_budget_in_requests_is_kept_and_the_rest_comes_later(tmp_path: Path)
         assert asked(log).total() <= total
         if budget.reason is None:
             break
-        assert (budget.reason, budget.requests) == ("requests", 50)
-        assert asked(log).total() == total
+        assert (budget.reason, budget.requests, asked(log).total()) == ("requests", 50, total)
     assert set(asked(log, "answered").values()) == {1}
 
 

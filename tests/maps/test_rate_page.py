@@ -50,8 +50,7 @@ def test_every_command_of_the_page_works(tmp_path: Path) -> None:
             done = cli.run(*command, folder=tmp_path, environment=KEYS)
             assert done.returncode == 0, (command, done.stderr)
         requests = server.stats()["answers"]
-    assert len(requests) == 5
-    assert {times for of_model in requests.values() for times in of_model.values()} == {1}
+    assert (len(requests), {times for of_model in requests.values() for times in of_model.values()}) == (5, {1})
     built, public = (SimilarityMap.load(tmp_path / name) for name in ("hico-five", "hico-five-public"))
     assert built.about["built"]["complete"]
     assert (public.digest, len(public.raters)) == (built.digest, 5)

@@ -1,8 +1,8 @@
 """Ratings of whole predictions by people, and the rows of prediction files that people rated."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ _BETWEEN = "\t"  # no field can contain it
 _ROUNDED = 0.51  # pixels by which a box may differ from the file's: tables often hold whole pixels
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Judgements:
+class Judgements(NamedTuple):
     """Ratings 0..4 of N predictions by R raters, read from the table ``source``.
 
     ``columns`` are the (N,) values of each column that identifies a prediction: model, image, verb, object, and so on.

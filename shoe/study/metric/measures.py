@@ -1,7 +1,7 @@
 """Measures, which are ways to score predictions: a protocol with certain options and a certain similarity map."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,7 @@ _FIGURES = {"full": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}  # names of met
 _APART = ("similarity=", "protocol=")  # settings other than options of a protocol
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(NamedTuple):
     """A way to score predictions: options of one protocol, and a similarity map."""
 
     name: str
@@ -36,8 +35,7 @@ class Measure:
     similarity: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ModelScores:
+class ModelScores(NamedTuple):
     """Scores of one model's n predictions by one measure.
 
     Attributes:

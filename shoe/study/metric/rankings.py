@@ -126,8 +126,7 @@ class Units:
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class Judged(NamedTuple):
     """n judged predictions of models, with ratings of N items by R raters.
 
     Attributes:
@@ -289,8 +288,7 @@ class MeasureComparison(Document, frozen=True):
     opposite: dict[str, list[list[str]]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores:
+class Scores(NamedTuple):
     """Scores of M models by people or by a measure.
 
     Attributes:
