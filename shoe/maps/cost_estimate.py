@@ -67,6 +67,8 @@ ANSWER_TOKENS = Range(6, 8, 20)
 """Output tokens per pair, with the same tokenizers. A reasoning model writes hundreds."""
 SECONDS = Range(0.5, 1.5, 5)
 """Seconds of one short request to a hosted model, until answers show it; a guess."""
+ANSWER_BYTES = 530
+"""Size of a stored request with a short answer, as measured on ledgers."""
 BATCH_HOURS = Range(0.5, 12, 24)
 """Hours until a batch is done; OpenAI promises 24 hours."""
 ENOUGH = 5_000

@@ -3,7 +3,7 @@
 The plausibility check lists properties of a map's values that are not errors, but that a good map would not have.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations
 from typing import Annotated, Any
@@ -24,7 +24,7 @@ from shoe.similarity.learned import CREDIT_FROM, LearnedPart
 from shoe.similarity.neighbourhood import relations
 from shoe.similarity.wordnet import steps_up
 
-_NAMED = 8
+_NAMED, _FEWEST = 8, 10
 _CHUNK, _SURPRISING = 256, 20
 _HIGHEST_RATIO, _LEAST_SHARE, _ASYMMETRY = 8, 0.2, 0.5
 """Limits: share of a broad class, as a multiple of the median share and absolute; difference of both directions."""
@@ -218,7 +218,16 @@ def _warnings(similarity: SimilarityMap, parts: dict[Part, PartInfo], raters: li
                 lines.append(f"{found}; only words with the same sense match these classes: {shown}")
         idle = (rater.name for rater in raters if info.pairs and not rater.part(part).rated)
         lines += [f"{part}s: rater {quote(name)} rated no pair" for name in idle]
+        lines += uniform_raters(part, {rater.name: rater.part(part).histogram for rater in raters})
     return lines
+
+
+def uniform_raters(part: str, histograms: Mapping[str, Sequence[int]]) -> Iterator[str]:
+    """Yield a warning per rater with one rating for all of 10 or more pairs, given the numbers of ratings 0 to 4."""
+    for name, counts in histograms.items():
+        if max(counts) == sum(counts) >= _FEWEST:
+            same = f"gave all {sum(counts):,} pairs the rating {counts.index(max(counts))}"
+            yield f"{part}s: rater {quote(name)} {same}: check its answers, or leave the rater out"
 
 
 def _check_part(similarity: SimilarityMap, part: Part) -> PartCheck:

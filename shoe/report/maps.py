@@ -1,6 +1,7 @@
 """Similarity maps, their estimates and their rating runs in the terminal."""
 
 from collections.abc import Callable, Iterable, Iterator
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from shoe.core.errors import printable
 from shoe.maps.ablate import MapAblate, SizeSpreads, Spreads, Subset, SubsetSpread
 from shoe.maps.built_map import states_of, unanswered
 from shoe.maps.complete import CompletedPairs, Completion, CompletionRound, Why
-from shoe.maps.cost_estimate import Estimate, Range
+from shoe.maps.cost_estimate import ANSWER_BYTES, Estimate, Range
 from shoe.maps.diff import MapDiff
-from shoe.maps.info import MapInfo, PartCheck
+from shoe.maps.info import MapInfo, PartCheck, uniform_raters
 from shoe.maps.job import PAPER, Outcome
 from shoe.maps.learn import MapLearned
 from shoe.maps.session import Raters
@@ -279,6 +280,8 @@ def estimate_table(estimate: Estimate) -> Group:
         f"{estimate.rows[part]:,} {part} pairs ({count:,} to be asked)" for part, count in estimate.questions.items()
     )
     notes = [Text(printable(f"- {line}", longest=500)) for line in estimate.assumptions]
+    if requests := sum(rater.requests.likely for rater in estimate.raters if rater.requests):
+        notes.append(Text(f"- answers on disk: about {ceil(requests * ANSWER_BYTES / 1e6):,} MB"))
     return Group(Text(f"planned: {planned}"), made, *notes)
 
 
@@ -314,6 +317,11 @@ def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
         for part, rated in outcome.parts.items():
             made.add_row(words(rater), part, *map(count, states_of(rated, column).values()))
     to.print(made)
+    for part, rated in outcome.parts.items():
+        ratings = dict(zip(raters.columns, rated.states.T, strict=True))
+        counts = {name: np.bincount(of[of >= 0], minlength=HIGHEST + 1).tolist() for name, of in ratings.items()}
+        for line in uniform_raters(part, counts):
+            print_line(to, f"warning: {line}", style="yellow")
     first = raters.sessions[0].config.name
     for part, rated in outcome.parts.items():
         if rated.sampled is not None:

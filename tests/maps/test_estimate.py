@@ -185,6 +185,8 @@ def test_the_table_cuts_nothing_off(width: int, name: str) -> None:
     assert "…" not in text
     assert f"{VERB_PAIRS:,} to be asked" in " ".join(text.split())
     assert text.count("m") >= name.count("m")
+    requests = sum(likely(rater.requests) for rater in estimated(replace(FIRST, name=name), BATCH).raters)
+    assert f" {ceil(requests * 530 / 1e6)} MB" in text
     assert all(word in text for word in ("second", "wup", "all", "cost USD", f"{TOTAL:,}", "assumption"))
     assert name in text or len(name) == 40
 

@@ -42,6 +42,15 @@ def test_coverage_and_warnings(tmp_path: Path) -> None:
     assert all(re.match(said, line) for line, said in zip(found.warnings, expected, strict=True))
 
 
+def test_a_rater_with_one_rating_for_all_pairs_is_a_warning(tmp_path: Path) -> None:
+    verbs = "straddle eat walk sit run hold carry throw catch push"
+    rows = {f"ride.v.01 {verb}.v.01": (0, number % 2) for number, verb in enumerate(verbs.split())}
+    warnings = describe(made(tmp_path / "a", rows)).warnings
+    (line,) = (line for line in warnings if "rater '" in line)
+    assert re.match(r"verbs: rater 'one' .*\b10 .*\b0\b", line)
+    assert not any("rater '" in line for line in describe(made(tmp_path / "b", dict(list(rows.items())[1:]))).warnings)
+
+
 def test_an_unknown_dataset_has_no_coverage(tmp_path: Path) -> None:
     found = describe(made(tmp_path / "a", dataset="my-set"))
     assert found.parts["verb"].coverage is None
@@ -111,8 +120,14 @@ def test_a_class_that_is_similar_to_nearly_all_senses(tmp_path: Path) -> None:
     (paint,) = np.flatnonzero(verbs.classes == ids_of(["paint.v.02"]))
     levels = verbs.levels.copy()
     levels[:, paint // 2] = levels[:, paint // 2] & (0x0F if paint % 2 else 0xF0) | (0xA0 if paint % 2 else 0x0A)
-    content = learned_bytes({"verb": replace(verbs, levels=levels), "object": hico.learned["object"]})
-    write_map(tmp_path / "map", dataset="hico-det", raters=hico.raters, pairs=hico.tables, learned=(content, {}))
+    # Few classes and objects, for speed; a byte has the levels of two classes.
+    near = slice(max(paint // 2 - 6, 0), paint // 2 + 6)
+    few = replace(verbs, classes=verbs.classes[2 * near.start : 2 * near.stop], levels=levels[:, near])
+    objects = hico.learned["object"]
+    objects = replace(objects, classes=objects.classes[:2], senses=objects.senses[:50], levels=objects.levels[:50, :1])
+    content = learned_bytes({"verb": few, "object": objects})
+    tables = hico.tables | {"object": hico.tables["object"][:0]}
+    write_map(tmp_path / "map", dataset="hico-det", raters=hico.raters, pairs=tables, learned=(content, {}))
     info = describe(SimilarityMap.load(tmp_path / "map"), check=True)
     assert info.check is not None
     found = info.check["verbs"]

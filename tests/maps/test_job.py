@@ -1,7 +1,9 @@
 """Rating whole plans, in one process."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from io import StringIO
 from itertools import product
 from pathlib import Path
 from threading import Thread
@@ -10,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from rich.console import Console
 
 from shoe.core.errors import OptionError, ShoeError
 from shoe.lexicon.senses import Part
@@ -23,6 +26,7 @@ from shoe.maps.job import Disagreement, Outcome, apply_prefilter, known, rate, r
 from shoe.maps.planning import Plan, plan_pairs
 from shoe.maps.prompts import Prompts, Question, Subject, describe
 from shoe.maps.session import Raters
+from shoe.report.maps import print_outcome
 from shoe.similarity import SimilarityMap
 from tests.errors import input_error
 from tests.maps import standin
@@ -339,6 +343,15 @@ def test_the_map_says_how_it_came_about(tmp_path: Path) -> None:
     assert (filtered["rater"], filtered["sample"], filtered["seed"]) == ("r1", 5, 0)
     assert filtered["disagreement"]["r2"]["rated"] <= 5
     assert filtered["share_in_the_paper"] == [0.00245, 0.01318]
+
+
+def test_a_rater_with_one_rating_for_all_pairs_is_a_warning(tmp_path: Path) -> None:
+    console = Console(width=1000, record=True, file=StringIO())
+    raters, outcome = run(tmp_path, rater(1), rater(2), prefilter=())
+    outcome.parts["verb"].states[:, 1] = 4
+    print_outcome(raters, outcome, console)
+    (line,) = [line for line in console.export_text().splitlines() if line.startswith("warning: ")]
+    assert re.match(rf"warning: verbs: rater 'r2' .*\b{len(outcome.parts['verb'].plan)} .*\b4\b", line)
 
 
 def test_a_map_so_far_says_that_it_is_not_whole(tmp_path: Path) -> None:
