@@ -247,7 +247,7 @@ def is_complete(outcome: Outcome) -> bool:
 
 
 def states_of(rated: Rated, column: int) -> dict[str, int]:
-    """Return {state: number of questions} of one rater; unrated: no final answer yet, not_asked: by the prefilter."""
+    """Return the number of one rater's questions per state: no final answer is "unrated", prefiltered "not_asked"."""
     asked, states = rated.asked[:, column], rated.states[:, column]
     counts = {"rated": states >= 0, "refused": states == State.REFUSED, "unparsable": states == State.UNPARSABLE}
     counts |= {"unrated": asked & pending(states), "not_asked": ~asked}
@@ -293,7 +293,7 @@ def all_columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rate
 
 
 def widen(pairs: RatedPairs, columns: Sequence[int], raters: int) -> RatedPairs:
-    """Return the pairs with their ratings in ``columns`` of ``raters`` columns, as :func:`in_columns`."""
+    """Return the pairs with ``raters`` columns of ratings, see :func:`in_columns`."""
     return RatedPairs(pairs.class_sense, pairs.sense, in_columns(pairs.ratings, columns, raters))
 
 

@@ -45,7 +45,7 @@ class Backend(Protocol):
         """Parse the stored answer ``raw``: return a rating 0 to 4 per ID, or a negative state if there is no rating.
 
         The state is ``UNPARSED_ONCE``; or, if the rater declined to answer, ``REFUSED`` (``REFUSED_TOGETHER`` for
-        several IDs). The result depends on nothing else.
+        several IDs). The result depends only on the arguments.
         """
 
 

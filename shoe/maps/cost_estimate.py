@@ -72,7 +72,7 @@ ANSWER_BYTES = 530
 BATCH_HOURS = Range(0.5, 12, 24)
 """Hours until a batch is done; OpenAI promises 24 hours."""
 ENOUGH = 5_000
-"""Answers from which the first rater's own fraction of zeros counts; fewer are about the first few senses by name."""
+"""Number of answers from which the first rater's own fraction of zeros replaces the assumption."""
 
 
 class Progress(NamedTuple):

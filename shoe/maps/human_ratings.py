@@ -1,9 +1,8 @@
 """Human ratings of similarity, and the agreement of a map's raters with them (protocols, A29)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -25,8 +24,7 @@ _INTERACTION = ["verb_a", "object_a", "verb_b", "object_b", "rating"]
 _PART_OF_COLUMN: dict[str, Part] = {"verb_a": "verb", "verb_b": "verb", "object_a": "object", "object_b": "object"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HumanRatings:
+class HumanRatings(NamedTuple):
     """Human ratings of N pairs of senses, or of N pairs of interactions (verb and object together).
 
     Attributes:

@@ -1,7 +1,8 @@
 """Selection of unrated pairs of senses: the pairs that narrow the interval of a score most, with the fewest ratings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +33,7 @@ Wanted = Mapping[Part, Mask]
 """Per part of speech, (C, S) mask of pairs of C class senses and S senses (``SenseLookups``)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Side:
+class _Side(NamedTuple):
     """Data of one part of speech: verbs or objects.
 
     Attributes:
@@ -164,7 +164,7 @@ def _sides(open_score: OpenScore, askable: Wanted) -> dict[Part, _Side]:
 def _densest(sides: Mapping[Part, _Side], influences: Mapping[Part, Floats], most: int) -> dict[Part, Mask]:
     """Return the (C, S) masks of pairs in the cells (class word, predicted word) of highest influence per pair.
 
-    ``influences`` are the cells' influences on the interval's width, of which half is reached.
+    The cells have half of the total of ``influences``, the influences of all cells on the interval's width.
     """
     values, counts, pairs_of = [], [], []  # per part: influence of each cell, number and flat indices of its pairs
     for part, side in sides.items():

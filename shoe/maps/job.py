@@ -224,9 +224,9 @@ def apply_prefilter(states: NDArray[np.int8]) -> tuple[Mask, Mask]:
 
 
 def sample_zeros(plan: Plan, zeros: Indices, count: int, seed: int) -> Indices:
-    """Return ``count`` random elements of ``zeros`` (indices of questions in the plan), or all if there are fewer.
+    """Return ``count`` random elements of ``zeros`` (indices of questions), ascending, or all if there are fewer.
 
-    They are ascending. The choice depends on the seed and on the names of the senses, and not on the indices.
+    The choice depends on the seed and on the names of the senses, and not on the indices.
     """
     if len(zeros) <= count:
         return zeros

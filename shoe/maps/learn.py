@@ -7,10 +7,10 @@ ratings of pairs with about the same held-out prediction.
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from msgspec import to_builtins
@@ -46,8 +46,7 @@ _NO_PATH = 99
 """Number of steps between two senses if neither is a hypernym of the other, at any distance."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairFeatures:
+class PairFeatures(NamedTuple):
     """Features of the pairs of C class senses and S senses, from which ratings are predicted.
 
     Attributes:
@@ -286,8 +285,7 @@ class MapLearned(Document, frozen=True):
     objects: PartLearned
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RatingGrid:
+class RatingGrid(NamedTuple):
     """Training data of one part of speech: m pairs in a grid of C class senses and S senses.
 
     A class with 1 to 99 rated pairs gets random unrated pairs with senses of other lexicographer files, which are

@@ -204,10 +204,7 @@ def needed_senses(
 
 
 def plan_pairs(part: Part, pairs: Sequence[tuple[str, str]]) -> Plan:
-    """Return the plan of (class synset, synset) name pairs; duplicates and pairs of equal synsets are left out.
-
-    Raise OptionError if a name is not the name of a synset of this part of speech.
-    """
+    """Return the plan of distinct (class synset, synset) names, without equal ones; OptionError for unknown names."""
     ids = {name: _synset(part, name) for pair in pairs for name in pair}
     synsets = np.array([[ids[name] for name in pair] for pair in pairs], np.int32).reshape(-1, 2)
     return _plan(part, synsets[:, 0], synsets[:, 1])

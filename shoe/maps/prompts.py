@@ -134,8 +134,7 @@ class Rendered(NamedTuple):
     ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """Content of a prompt file.
 
     Attributes:
@@ -166,8 +165,7 @@ class Prompt:
         return cls(text, digest, body["instructions"], one, several, pair, overheads)
 
 
-@dataclass(frozen=True, slots=True)
-class Prompts:
+class Prompts(NamedTuple):
     """Prompts about pairs of verbs, of objects, and of whole interactions."""
 
     verb: Prompt

@@ -3,9 +3,9 @@
 import hashlib
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -30,8 +30,7 @@ _MADE_BY_MERGING = {"name", "dataset", "ensemble", "raters", "digest"}
 """Keys of a merged map's map.json besides the list of its sources, unless further keys are added by hand."""
 
 
-@dataclass(frozen=True, slots=True)
-class RatingSource:
+class RatingSource(NamedTuple):
     """Ratings of R raters from one table or map.
 
     Attributes:

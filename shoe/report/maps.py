@@ -319,8 +319,8 @@ def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
     to.print(made)
     for part, rated in outcome.parts.items():
         ratings = dict(zip(raters.columns, rated.states.T, strict=True))
-        counts = {name: np.bincount(of[of >= 0], minlength=HIGHEST + 1).tolist() for name, of in ratings.items()}
-        for line in uniform_raters(part, counts):
+        histograms = {name: np.bincount(of[of >= 0], minlength=HIGHEST + 1).tolist() for name, of in ratings.items()}
+        for line in uniform_raters(part, histograms):
             print_line(to, f"warning: {line}", style="yellow")
     first = raters.sessions[0].config.name
     for part, rated in outcome.parts.items():

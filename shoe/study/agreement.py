@@ -47,7 +47,7 @@ def mean_ceiling(ratings: Ratings, weight: Floats | None = None) -> float | None
 
 
 def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Return the standard deviation (ddof=1) of an item's ratings, averaged over items with two or more, or None.
+    """Return the standard deviation (ddof=1) of an item's ratings, averaged over items with several, or None.
 
     The SHOE supplement computes its sigma of .761 this way.
     """

@@ -44,7 +44,7 @@ PURPOSE = {"predictions": "vlm.jsonl"}
 
 @pytest.fixture(scope="module")
 def task() -> Task:
-    """Every fourth image of the sample: enough for several rounds."""
+    """Every tenth image of the sample: enough for several rounds."""
     truth = read_truth_file(TRUTH)
     kept = truth.interactions.select_images(np.arange(0, len(truth.interactions.images), 10))
     predictions = read_predictions(PREDICTIONS["free text"])

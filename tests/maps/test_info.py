@@ -121,8 +121,8 @@ def test_a_class_that_is_similar_to_nearly_all_senses(tmp_path: Path) -> None:
     levels = verbs.levels.copy()
     levels[:, paint // 2] = levels[:, paint // 2] & (0x0F if paint % 2 else 0xF0) | (0xA0 if paint % 2 else 0x0A)
     # Few classes and objects, for speed; a byte has the levels of two classes.
-    near = slice(max(paint // 2 - 6, 0), paint // 2 + 6)
-    few = replace(verbs, classes=verbs.classes[2 * near.start : 2 * near.stop], levels=levels[:, near])
+    low, high = max(int(paint) // 2 - 6, 0), int(paint) // 2 + 6
+    few = replace(verbs, classes=verbs.classes[2 * low : 2 * high], levels=levels[:, low:high])
     objects = hico.learned["object"]
     objects = replace(objects, classes=objects.classes[:2], senses=objects.senses[:50], levels=objects.levels[:50, :1])
     content = learned_bytes({"verb": few, "object": objects})

@@ -48,9 +48,9 @@ class Judgements(NamedTuple):
     def rows_of(self, model: str, task: Task) -> Indices:
         """Return the (N,) row of each judged prediction in a model's predictions; -1 for predictions of other models.
 
-        So do, without a column ``model``, predictions that this model does not make. Of several predictions with the
-        same words and boxes, the most confident counts. Raise InputError if a prediction is not in the file of its
-        model, matches several predictions with different boxes, or is judged twice.
+        Without a column ``model``, predictions that this model does not make have row -1, too. Of several predictions
+        with the same words and boxes, the most confident counts. Raise InputError if a prediction is not in the file of
+        its model, matches several predictions with different boxes, or is judged twice.
         """
         rows = np.full(len(self.ratings.items), -1, np.int64)
         images = self.images(task.truth.interactions.images)

@@ -90,7 +90,7 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
 
 
 def score_predictions(measure: Measure, task: Task, notes: ReadNotes | None, weights: Counts) -> ModelScores:
-    """Return the scores of predictions, also with (m, B) ``weights`` of images; OptionError if impossible."""
+    """Return the scores, also in samples of images by (m, B) ``weights``; OptionError for unsuitable predictions."""
     report = score_by(measure.options, task, measure.similarity, notes)
     if report.absent:
         raise OptionError("; ".join(f"{measure.name}: {why}" for why in report.absent.values()))

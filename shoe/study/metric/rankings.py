@@ -379,7 +379,7 @@ def accuracy(x: Floats, y: Floats) -> Floats:
 
 
 def soft_accuracy(a: ScoreDifferences, b: ScoreDifferences, x: Floats, y: Floats) -> Floats:
-    """Return soft pairwise accuracy (Thompson et al. 2024): 1 - mean difference of confidences; NaN if x or y is 0."""
+    """Return soft pairwise accuracy (Thompson et al. 2024), 1 - mean difference of confidences; NaN as for accuracy."""
     return np.where(np.isnan(accuracy(x, y)), np.nan, 1 - np.abs(a.confidence(x) - b.confidence(y)).mean(axis=-1))
 
 
