@@ -173,7 +173,7 @@ def test_raters_and_answers_that_are_shown_can_be_read(tmp_path: Path) -> None:
         kinds.setdefault(page, []).extend(rater.kind for rater in read_raters(tmp_path / "raters.toml").raters)
     assert kinds == {
         "docs/maps.md": ["openai", "openai-batch", "transformers", "openai", "openai", "openai-batch"],
-        "docs/guides/rate-hico-det.md": ["openai", "openai-batch", "openai-batch", "openai", "openai"],
+        "docs/guides/rate-hico-det.md": ["openai", "openai-batch", "openai-batch", "openai", "openai", "transformers"],
         "docs/guides/study.md": ["people"],
     }
     for page, lines in fences("json"):

@@ -163,7 +163,7 @@ class ErrorAnalysis:
 
     @cached_property
     def target(self) -> Indices:
-        """(n,) ground-truth row that a true positive or duplicate matches, or the fix target of an error; otherwise -1."""
+        """(n,) ground-truth row that a true positive or duplicate matches, or fix target of an error; otherwise -1."""
         scope, target = self.scope, self.assigned.target.copy()
         for type_ in FIXABLE:
             for prediction, truth in self.states[type_.label].fixes:

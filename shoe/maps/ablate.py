@@ -17,8 +17,7 @@ from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
 
 MOST_RATERS, LEAST_SHARE = 10, 0.5
-"""Largest number of raters; and fraction of the human-rated pairs that a subset of raters must cover to be compared
-with the subset that agrees best with people."""
+"""Most raters; and fraction of human-rated pairs that a subset must cover to be compared with the best subset."""
 
 
 class Subset(Document, frozen=True):
@@ -112,27 +111,17 @@ class MapAblate(Document, frozen=True):
 
 
 def spread_of(values: Iterable[float | None]) -> SubsetSpread | None:
-    """Return count, mean, sample standard deviation (ddof=1), minimum and maximum of ``values``.
-
-    None values are ignored; the result is None if no other values are left.
-    """
+    """Return the spread of the values that are not None, or None if all are."""
     defined = np.array([value for value in values if value is not None], np.float64)
     if not len(defined):
         return None
-    return SubsetSpread(
-        subsets=len(defined),
-        mean=float(defined.mean()),
-        standard_deviation=float(defined.std(ddof=1)) if len(defined) > 1 else None,
-        lowest=float(defined.min()),
-        highest=float(defined.max()),
-    )
+    deviation = float(defined.std(ddof=1)) if len(defined) > 1 else None
+    figures = {"mean": float(defined.mean()), "lowest": float(defined.min()), "highest": float(defined.max())}
+    return SubsetSpread(subsets=len(defined), standard_deviation=deviation, **figures)
 
 
 def subsets_of(raters: int) -> list[tuple[int, ...]]:
-    """Return all non-empty subsets of the column indices 0 to ``raters`` - 1, sorted by size, then lexicographically.
-
-    Raise OptionError if ``raters`` is more than 10.
-    """
+    """Return all non-empty subsets of ``raters`` columns, by size; OptionError for more than 10 raters."""
     if raters > MOST_RATERS:
         found = f"{raters} raters with {2**raters - 1:,} subsets"
         raise OptionError(f"map ablate: found {found}, expected at most {MOST_RATERS} raters")
@@ -145,15 +134,12 @@ def ablate(
     human: Sequence[HumanRatings] = (),
     track: Callable[[list[tuple[int, ...]]], Iterable[tuple[int, ...]]] = iter,
 ) -> MapAblate:
-    """Compute scores and human agreement of a similarity map for every non-empty subset of its raters.
+    """Compute scores and human agreement of a similarity map for every non-empty subset of its raters (at most 10).
 
     Args:
         report: report on predictions, which are scored again with each subset; if None, no scores are computed.
         human: human ratings, at most one entry per kind ("verbs", "objects" or "interactions").
         track: function that wraps the list of subsets in an iterator that shows the progress.
-
-    Raises:
-        OptionError: if the map has more than 10 raters.
     """
     subsets, names = [], [rater.name for rater in similarity.raters]
     chosen_sets = subsets_of(len(similarity.raters))
@@ -173,18 +159,17 @@ def ablate(
         mean_ap, mf1 = (spread_of(getattr(subset, name) for subset in some) for name in ("map", "mf1"))
         return Spreads(mean_ap, mf1, people or None)
 
+    correlations = {}
+    for part, table in similarity.tables.items():
+        found = rater_agreements(table.ratings, names)
+        correlations[f"{part}s"] = [RaterCorrelation(each.raters, each.pairs, each.pearson) for each in found]
     sizes = Counter(len(subset.raters) for subset in subsets)
     return MapAblate(
         name=similarity.name,
         digest=similarity.digest,
         ensemble=similarity.ensemble,
         raters=names,
-        correlations={
-            f"{part}s": [
-                RaterCorrelation(of.raters, of.pairs, of.pearson) for of in rater_agreements(table.ratings, names)
-            ]
-            for part, table in similarity.tables.items()
-        },
+        correlations=correlations,
         subsets=subsets,
         sizes=[SizeSpreads(size, number, *structs.astuple(spreads(size))) for size, number in sizes.items()],
         all_subsets=spreads(),

@@ -1,7 +1,7 @@
 """Write the ratings of a run as a map, whose map.json records their provenance. Equal answers give equal files."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,11 +15,11 @@ from shoe.lexicon.senses import POS
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import State, canonical, pending
 from shoe.maps.config import conversion_settings, identity_of
-from shoe.maps.growing_map import all_columns, in_columns, widen
 from shoe.maps.job import PAPER, Outcome, Rated, rated_pairs
 from shoe.maps.planning import Rules, WholePlan
 from shoe.maps.session import Raters
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
+from shoe.similarity.ensemble import MISSING, Ratings
 from shoe.similarity.map_files import ABOUT, clear_leftovers
 from shoe.similarity.whole_interactions import WholeRatings
 
@@ -40,39 +40,34 @@ def check_interaction_raters(raters: Raters) -> None:
 def write_whole(folder: Path, similarity: SimilarityMap, raters: Raters, outcome: Outcome, planned: WholePlan) -> None:
     """Write a copy of the similarity map ``similarity`` with the ratings of interactions in ``outcome``.
 
-    ``planned`` is the plan of the run. An earlier map in the folder is replaced. If the map already rates a pair of
-    interactions, all its ratings of the pair are replaced. A rater of the run gets a new column if the map has no rater
-    of its name. Raise OptionError if the map has a rater of its name with another model, and InputError if the folder
-    cannot be written.
+    An earlier map in the folder is replaced, and so are ratings in the map of pairs that are rated now. A rater of the
+    run gets a new column if the map has no rater of its name. Raise OptionError if the map has a rater of its name with
+    another model, and InputError if the folder cannot be written.
     """
-    new = list(raters_of(raters, outcome))
+    new, old_columns = list(raters_of(raters, outcome)), range(len(similarity.raters))
     columns = all_columns(similarity, new)
     names = [rater.name for rater in columns]
     pairs = rated_pairs(outcome.parts["interaction"])
     rated = np.flatnonzero(pairs.rated)
     ratings = in_columns(pairs.ratings[rated], [names.index(rater.name) for rater in new], len(columns))
-    old = similarity.whole_ratings or WholeRatings([], np.zeros((0, len(similarity.raters)), np.int8))
-    new_rows = {planned.rows[row] for row in rated.tolist()}
-    kept = [row for row, pair in enumerate(old.rows) if tuple(pair) not in new_rows]
-    about = {
-        "from": {"name": similarity.name, "digest": similarity.digest},
-        **account(raters, outcome, {"interaction": planned.rule}).to_dict(),
-        "raters": [rater.entry() for rater in new],
-        "prompts": prompts_of(raters, outcome),
-        "refused_words": list(planned.refused),
-    }
+    old = similarity.whole_ratings or WholeRatings([], np.zeros((0, len(old_columns)), np.int8))
+    new_rows = [planned.rows[row] for row in rated.tolist()]
+    replaced = set(new_rows)
+    kept = [row for row, pair in enumerate(old.rows) if tuple(pair) not in replaced]
+    old_ratings = in_columns(old.ratings[kept], old_columns, len(columns))
+    about: dict[str, Any] = {"from": {"name": similarity.name, "digest": similarity.digest}}
+    about |= account(raters, outcome, {"interaction": planned.rule}).to_dict()
+    about |= {"raters": [rater.entry() for rater in new], "prompts": prompts_of(raters, outcome)}
+    about |= {"refused_words": list(planned.refused)}
     write_map(
         folder,
         dataset=similarity.dataset,
         raters=columns,
-        pairs={part: widen(similarity.tables[part], range(len(similarity.raters)), len(columns)) for part in POS},
+        pairs={part: widen(similarity.tables[part], old_columns, len(columns)) for part in POS},
         ensemble=similarity.about["ensemble"],
         prose=similarity.provenance | {WHOLE_MARK: about},
         learned=similarity.predictions_file,
-        whole=WholeRatings(
-            [planned.rows[row] for row in rated.tolist()] + [old.rows[row] for row in kept],
-            np.concatenate([ratings, in_columns(old.ratings[kept], range(len(similarity.raters)), len(columns))]),
-        ),
+        whole=WholeRatings(new_rows + [old.rows[row] for row in kept], np.concatenate([ratings, old_ratings])),
     )
 
 
@@ -181,26 +176,23 @@ class MapBuilt(Account, frozen=True, kw_only=True):
 
     @classmethod
     def from_outcome(cls, raters: Raters, outcome: Outcome, budget: Budget, rules: Rules) -> Self:
-        """Return the result of a run; ``rules`` describe how the pairs of each part ("verb", ...) were selected."""
+        """Return the result of a run; ``rules`` describe how the pairs of each part were selected."""
         columns = [
             Column(name, **{f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()})
             for column, name in enumerate(raters.columns)
         ]
-        runs = []
+        names, runs = ("name", "requests", "retries", "input_tokens", "output_tokens", "cost", "cached"), []
         for tally in outcome.tallies:
-            sent = tally.requests, tally.retries, tally.input_tokens, tally.output_tokens
-            runs.append(
-                RaterRun(tally.name, *sent, tally.cost, tally.done, dict(sorted(tally.failures.items())), tally.cached)
-            )
+            counts, failures = {name: getattr(tally, name) for name in names}, dict(sorted(tally.failures.items()))
+            runs.append(RaterRun(**counts, answers=tally.done, failures=failures))
         run = BuildRun(budget.requests, budget.spent, raters.file.currency, runs, budget.reason)
         return cls(**structs.asdict(account(raters, outcome, rules)), columns=columns, run=run)
 
 
 def check_place(folder: Path, mark: str = MARK) -> None:
-    """Raise InputError if ``folder`` is a file, or is not empty and contains no map of an earlier run.
+    """Raise InputError if ``folder`` is neither new nor empty, nor a map of an earlier run (key ``mark`` in map.json).
 
-    A map of an earlier run is recognized by the key ``mark`` in its map.json; it may be replaced. Unfinished maps of
-    killed processes are moved or deleted first. Raise OptionError if the folder's name is not printable.
+    Unfinished maps of killed processes are moved or deleted first. Raise OptionError if the name is not printable.
     """
     name = Path(os.path.realpath(folder)).name
     if not name or not name.isprintable():
@@ -220,24 +212,20 @@ def check_place(folder: Path, mark: str = MARK) -> None:
 def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, rules: Rules) -> None:
     """Write the rated pairs of a run as a similarity map; an earlier map in the folder is replaced.
 
-    ``dataset`` is the name of the dataset of the classes; ``rules`` describe how the pairs of each part ("verb",
-    "object", "interaction") were selected. Raise InputError if the folder cannot be written.
+    ``rules`` describe how the pairs of each part were selected. Raise InputError if the folder cannot be written.
     """
     empty = RatedPairs.empty(len(raters.columns))
     pairs = {part: rated_pairs(outcome.parts[part]) if part in outcome.parts else empty for part in POS}
     *most, last = dict.fromkeys(session.config.model for session in raters.sessions)
     models = f"{', '.join(most)} and {last}" if most else last
-    prose: dict[str, Any] = {
-        "provenance": f"Rated pair by pair by {models} (shoe map build).",
-        "prompts": prompts_of(raters, outcome),
-        MARK: account(raters, outcome, rules).to_dict(),
-    }
+    prose: dict[str, Any] = {"provenance": f"Rated pair by pair by {models} (shoe map build)."}
+    prose |= {"prompts": prompts_of(raters, outcome), MARK: account(raters, outcome, rules).to_dict()}
     rated = {part: table[table.rated] for part, table in pairs.items()}
     write_map(folder, dataset=dataset, raters=list(raters_of(raters, outcome)), pairs=rated, prose=prose)
 
 
 def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
-    """Return the account of a run: whether it is complete; by part, its planned pairs and the prefilter's test."""
+    """Return whether a run is complete, its planned pairs, and the test of its prefilter."""
     plan, prefilter = {}, {}
     for part, rated in outcome.parts.items():
         plan[f"{part}s"] = PartPlan(rules[part], len(rated.plan.synset), len(rated.plan), int(unanswered(rated).sum()))
@@ -249,7 +237,7 @@ def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
 
 
 def unanswered(rated: Rated) -> np.typing.NDArray[np.int64]:
-    """Return the (C,) number of questions without a final answer, for each of the C raters of a similarity map."""
+    """Return the (C,) number of questions to each of C raters (columns) without a final answer."""
     return np.asarray((rated.asked & pending(rated.states)).sum(axis=0))
 
 
@@ -259,26 +247,15 @@ def is_complete(outcome: Outcome) -> bool:
 
 
 def states_of(rated: Rated, column: int) -> dict[str, int]:
-    """Return the number of questions to one rater (``column``) that are in each state, as {state: number}.
-
-    States: rated, refused, unparsable, unrated (no final answer yet), not_asked (excluded by the prefilter).
-    """
+    """Return the number of one rater's questions per state: no final answer is "unrated", prefiltered "not_asked"."""
     asked, states = rated.asked[:, column], rated.states[:, column]
-    counts = {
-        "rated": states >= 0,
-        "refused": states == State.REFUSED,
-        "unparsable": states == State.UNPARSABLE,
-        "unrated": asked & pending(states),
-        "not_asked": ~asked,
-    }
+    counts = {"rated": states >= 0, "refused": states == State.REFUSED, "unparsable": states == State.UNPARSABLE}
+    counts |= {"unrated": asked & pending(states), "not_asked": ~asked}
     return {name: int(np.count_nonzero(mask)) for name, mask in counts.items()}
 
 
 def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
-    """Yield one rater per column of a similarity map; its details are its settings and numbers of questions by state.
-
-    ``from_cache`` in the details is the number of answers from the user's cache per part; absent if there are none.
-    """
+    """Yield one rater per column of a similarity map, with its settings and counts of questions as details."""
     for session in raters.sessions:
         identity: dict[str, Any] = msgspec.json.decode(canonical(identity_of(session.config)))
         prompts = {f"{part}s": digest for part in outcome.parts if (digest := session.prompt_digest(part))}
@@ -290,15 +267,38 @@ def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
             column = session.columns.start + repeat
             states = {f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()}
             index = {"repeat": repeat + 1} if session.config.repeats > 1 else {}
-            cached = {
-                f"{part}s": count for part, rated in outcome.parts.items() if (count := int(rated.cached[column]))
-            }
+            cached = {f"{part}s": int(n) for part, of in outcome.parts.items() if (n := of.cached[column])}
             counts = {"states": states} | ({"from_cache": cached} if cached else {})
             yield Rater(name, session.config.model, details={**about, **index, **counts})
 
 
 def prompts_of(raters: Raters, outcome: Outcome) -> dict[str, str]:
-    """Return {digest: text} of the prompts for the parts in ``outcome.parts``; empty if no rater reads prompts."""
+    """Return {digest: text} of the prompts that raters got."""
     prompted = any(session.config.prompted for session in raters.sessions)
     prompts = [raters.prompts.prompt_for(part) for part in outcome.parts if prompted]
     return {prompt.digest: prompt.text for prompt in prompts}
+
+
+def all_columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rater]:
+    """Return the map's raters, then new ``raters``; OptionError if a rater has the name of one with another model."""
+    known = {rater.name: rater for rater in similarity.raters}
+    for rater in raters:
+        other = known.setdefault(rater.name, rater)
+        if other.model != rater.model:
+            raise OptionError(
+                f"rater {quote(rater.name)} ({quote(rater.model)}) has the name of another rater of the map "
+                f"({quote(other.model)}): change its name in raters.toml"
+            )
+    return list(known.values())
+
+
+def widen(pairs: RatedPairs, columns: Sequence[int], raters: int) -> RatedPairs:
+    """Return the pairs with ``raters`` columns of ratings, see :func:`in_columns`."""
+    return RatedPairs(pairs.class_sense, pairs.sense, in_columns(pairs.ratings, columns, raters))
+
+
+def in_columns(ratings: Ratings, columns: Sequence[int], raters: int) -> Ratings:
+    """Return (n, ``raters``) ratings: the given ratings in ``columns``, and MISSING (-1) in the other columns."""
+    wide = np.full((len(ratings), raters), MISSING, np.int8)
+    wide[:, columns] = ratings
+    return wide

@@ -1,30 +1,53 @@
-"""Rate only the pairs that a score depends on: bound the score, rate the most influential unrated pairs, and repeat."""
+"""Rate only the pairs that a score depends on: bound the score, rate the most influential unrated pairs, and repeat.
 
+A draft of the map holds its ratings, unanswered questions, and record of runs in map.json.
+"""
+
+import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
+import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Mask
+from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.documents import Count, Document, Fraction, Span
-from shoe.core.errors import InputError
-from shoe.lexicon.senses import Part
-from shoe.lexicon.store import names_of
+from shoe.core.errors import InputError, quote
+from shoe.lexicon.senses import POS, Part
+from shoe.lexicon.store import ids_of, lexicon, names_of
 from shoe.llm.budget import Budget
+from shoe.maps.built_map import all_columns, in_columns, widen
 from shoe.maps.cost_estimate import Estimate
-from shoe.maps.growing_map import Draft, Pair, Rate, question_ids
 from shoe.maps.influence import by_credit, by_false_positives
 from shoe.scoring.evidence.bounds import OPTIONS, Bounds, OpenScore, imputation_of, precision_bounds
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
 from shoe.scoring.scorer import Scorer
-from shoe.similarity import Rater, Similarity, SimilarityMap
+from shoe.similarity import RatedPairs, Rater, Similarity, SimilarityMap, write_map
+from shoe.similarity.ensemble import ENSEMBLE
+from shoe.similarity.map_files import ABOUT, clear_leftovers
+from shoe.similarity.pairs import pair_keys
 from shoe.similarity.unrated import SenseLookups
+from shoe.similarity.whole_interactions import WholeRatings
 
+MARK = "completed"
+"""Key of map.json with the list of records of completions, oldest first."""
+SELECTION = "of the pairs without a rating, those that SHOE-mAP of these predictions depends on most were rated"
+"""Sentence in map.json about how pairs were selected."""
+Pair = tuple[str, str]
+"""(class synset, synset)."""
+Rate = Callable[[Mapping[Part, Sequence[Pair]]], Mapping[Part, RatedPairs]]
+"""Function that rates (class synset, synset) pairs, and returns them with one column of ratings per rater.
+
+A pair in the result without a rating has no valid answer and is not rated again. A pair that is missing in the result
+may be rated by a later run.
+"""
 _FIRST = 500
 """Number of pairs in the first round if the budget is limited; later rounds are sized by the cost of these pairs."""
 _UNLIMITED = 1 << 62
@@ -77,8 +100,7 @@ class CompletionRound(Document, frozen=True):
         return self.map_interval[1] - self.map_interval[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(NamedTuple):
     """Scores and counts before the first round of completing a map and after each round, and why it ended."""
 
     rounds: list[CompletionRound]
@@ -130,6 +152,166 @@ class CompleteEstimate(Document, frozen=True):
     estimate: Estimate
 
 
+def question_ids(class_sense: NDArray[np.integer], sense: NDArray[np.integer]) -> Indices:
+    """Return one ID per unordered pair of sense IDs."""
+    return pair_keys(np.minimum(class_sense, sense), np.maximum(class_sense, sense))
+
+
+@dataclass(slots=True)
+class Draft:
+    """Map that is being completed; dictionaries are by part of speech.
+
+    Attributes:
+        start: the map at the start of this run.
+        raters: raters of the columns: the raters of ``start``, then new raters.
+        active: names of the raters that rate pairs in this run.
+        pairs: rated pairs, with one column per rater.
+        asked: IDs (:func:`question_ids`) of questions sent in this run, or without a valid answer from earlier runs.
+        unanswered: IDs of the questions that were sent and got no valid answer.
+        rated, cached: number of questions with a rating, and of answers from the user's cache, including earlier runs
+            for the same predictions.
+        records: entries for map.json, one per completion of the map; the last entry is that of this completion.
+    """
+
+    start: SimilarityMap
+    raters: list[Rater]
+    active: list[str]
+    pairs: dict[Part, RatedPairs]
+    asked: dict[Part, set[int]]
+    unanswered: dict[Part, set[int]]
+    rated: dict[Part, int]
+    records: list[dict[str, Any]]
+    cached: int = 0
+
+    @classmethod
+    def from_map(
+        cls, similarity: SimilarityMap, raters: Sequence[Rater], purpose: Mapping[str, Any], known: Rate | None = None
+    ) -> Self:
+        """Create a draft from a similarity map and the raters that complete it.
+
+        If the last completion of the map had the same raters and ``purpose`` (data that identify the predictions), the
+        draft continues it. Questions to which these raters gave no rating before, if ``known`` returns a stored answer
+        to them (or is None), are not asked again. Raise OptionError if the map has a rater of the same name with
+        another model.
+        """
+        columns = all_columns(similarity, raters)
+        active, old = [rater.name for rater in raters], range(len(similarity.raters))
+        earlier = _records(similarity)
+        same = [entry for entry in earlier if entry["raters"] == active]
+        last = earlier.pop() if earlier and earlier[-1]["for"] == dict(purpose) and earlier[-1] in same else None
+        without = {part: [pair for entry in same for pair in entry["unanswered"][part]] for part in POS}
+        unanswered = {part: _questions(pairs) for part, pairs in without.items()}
+        if known:
+            unanswered = {part: set() for part in POS}
+            for part, answers in known(without).items():
+                unanswered[part] = set(question_ids(answers.class_sense, answers.sense).tolist())
+        origin = last["from"] if last else {"name": similarity.name, "digest": similarity.digest}
+        pairs = {part: widen(table, old, len(columns)) for part, table in similarity.tables.items()}
+        asked = {part: set(questions) for part, questions in unanswered.items()}
+        rated = {part: last["rated"][part] if last else 0 for part in POS}
+        records = [*earlier, {"for": dict(purpose), "raters": active, "from": origin}]
+        cached = last.get("from_cache", 0) if last else 0
+        return cls(similarity, columns, active, pairs, asked, unanswered, rated, records, cached)
+
+    def add_answers(
+        self, sent: Mapping[Part, Sequence[Pair]], answers: Mapping[Part, RatedPairs], classes: Mapping[Part, Ints]
+    ) -> int:
+        """Add ratings; return the number of distinct questions in ``answers``, with and without a rating.
+
+        Pairs in ``sent`` are not selected again. ``answers`` have one column per active rater; pairs without any rating
+        are recorded as unanswered. A rating of two of the dataset's ``classes`` (sense IDs) counts in both directions.
+        """
+        names = [rater.name for rater in self.raters]
+        columns = [names.index(name) for name in self.active]
+        for part, pairs_sent in sent.items():
+            self.asked[part] |= _questions(pairs_sent)
+        count = 0
+        for part, pairs in answers.items():
+            questions = question_ids(pairs.class_sense, pairs.sense)
+            without = np.isin(questions, questions[~pairs.rated])
+            self.unanswered[part].update(questions[without].tolist())
+            self.rated[part] += len(set(questions[~without].tolist()))
+            count += len(set(questions.tolist()))
+            rated = widen(pairs[~without], columns, len(self.raters))
+            swapped = RatedPairs(rated.sense, rated.class_sense, rated.ratings)[np.isin(rated.sense, classes[part])]
+            swapped = swapped[self.pairs[part].rows_of(swapped.class_sense, swapped.sense) < 0]
+            self.pairs[part] = _merge(_merge(self.pairs[part], swapped, columns), rated, columns)
+        return count
+
+    def write(self, folder: Path) -> SimilarityMap:
+        """Write the map to a folder, replacing an earlier map, and load it from there."""
+        size = len(lexicon())
+        names = {part: sorted(sorted(names_of(divmod(q, size))) for q in of) for part, of in self.unanswered.items()}
+        whole, old = self.start.whole_ratings, range(len(self.start.raters))
+        record = self.records[-1] | {"why": SELECTION, "rated": self.rated, "unanswered": names}
+        record |= {"from_cache": self.cached} if self.cached else {}
+        write_map(
+            folder,
+            dataset=self.start.dataset,
+            raters=self.raters,
+            pairs={part: pairs.by_name() for part, pairs in self.pairs.items()},
+            ensemble=self.start.about["ensemble"],
+            prose=self.start.provenance | {MARK: [*self.records[:-1], record]},
+            learned=self.start.predictions_file,
+            whole=whole and WholeRatings(whole.rows, in_columns(whole.ratings, old, len(self.raters))),
+        )
+        return SimilarityMap.load(folder, ENSEMBLE)
+
+
+def _questions(pairs: Sequence[Sequence[str]]) -> set[int]:
+    senses = ids_of(name for pair in pairs for name in pair).reshape(-1, 2)
+    return set(question_ids(senses[:, 0], senses[:, 1]).tolist())
+
+
+def _merge(pairs: RatedPairs, new: RatedPairs, columns: Sequence[int]) -> RatedPairs:
+    """Return ``pairs`` with the ratings of ``new`` in ``columns``; pairs that only ``new`` contains come last."""
+    rows = pairs.rows_of(new.class_sense, new.sense)
+    ratings, known, further = pairs.ratings.copy(), np.flatnonzero(rows >= 0), new[rows < 0]
+    ratings[rows[known][:, None], columns] = new.ratings[known][:, columns]
+    class_sense = np.concatenate([pairs.class_sense, further.class_sense])
+    sense = np.concatenate([pairs.sense, further.sense])
+    return RatedPairs(class_sense, sense, np.concatenate([ratings, further.ratings]))
+
+
+def map_to_continue(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
+    """Return the similarity map to complete: the map in a folder, or ``similarity`` if the folder is new or empty.
+
+    Raise InputError if it contains neither ``similarity`` nor a map completed from it. Unfinished maps of killed
+    processes are moved or deleted first.
+    """
+    clear_leftovers(folder)
+    if not os.path.lexists(folder) or (folder.is_dir() and not any(folder.iterdir())):
+        return similarity
+    if not (folder / ABOUT).is_file():
+        raise InputError(folder, found="no similarity map", expected="a new folder, or a map to continue")
+    found = SimilarityMap.load(folder, ENSEMBLE)
+    origins = {found.digest, *(entry["from"].get("digest") for entry in _records(found))}
+    if similarity.digest not in origins:
+        expected = f"{quote(similarity.name)}, or a completion of it by an earlier run"
+        raise InputError(folder, found=f"another map, {quote(found.name)}", expected=expected)
+    return found
+
+
+class _Record(msgspec.Struct, rename={"purpose": "for", "origin": "from"}):
+    purpose: dict[str, Any]
+    raters: list[Any]
+    origin: dict[str, Any]
+    rated: dict[Part, int]
+    unanswered: dict[Part, list[Pair]]
+
+
+def _records(similarity: SimilarityMap) -> list[dict[str, Any]]:
+    """Return the valid records of completions in map.json; ignore entries of any other form."""
+    entries, valid = similarity.about.get(MARK), []
+    for entry in entries if isinstance(entries, list) else ():
+        with suppress(msgspec.ValidationError):
+            record = msgspec.convert(entry, _Record)
+            names = [name for pairs in record.unanswered.values() for pair in pairs for name in pair]
+            if record.rated.keys() == record.unanswered.keys() == POS.keys() and (ids_of(names) >= 0).all():
+                valid.append(entry)
+    return valid
+
+
 def complete(
     similarity: SimilarityMap,
     task: Task,
@@ -145,11 +327,12 @@ def complete(
 ) -> Completion:
     """Rate pairs until SHOE-mAP is known up to a tolerance, no pair is left, or the budget is used up.
 
+    Raise InputError if there is no ground truth to score against, or ``out`` cannot be written, and OptionError if a
+    new rater has the name of a different rater of the map.
+
     Args:
         similarity: map to start from; the completed map has the same ensemble.
-        task: predictions, and the ground truth to score them against.
-        rate: function that sends pairs to the raters and returns their ratings.
-        raters: raters whose ratings ``rate`` returns, in the order of its columns.
+        rate: function that sends pairs to ``raters`` and returns their ratings, in one column per rater.
         out: folder of the completed map, written after every round; not written if nothing is rated.
         tolerance: the completion ends when the interval of possible values of SHOE-mAP is at most this wide.
         purpose: data that identify the predictions. A completion by the same raters for the same purpose is continued.
@@ -158,10 +341,6 @@ def complete(
         known: function like ``rate`` that only returns stored answers. It is called with the pairs that earlier runs
             could not rate; pairs without a stored answer are sent again. If None, none of these pairs is sent again.
         show: progress callback, called with the state before the first round and after every round.
-
-    Raises:
-        InputError: if there is no ground truth to score against, or ``out`` cannot be written.
-        OptionError: if a new rater has the name of a different rater of the map.
     """
     draft = Draft.from_map(similarity, raters, purpose, known)
     rounds: list[CompletionRound] = []
@@ -197,10 +376,9 @@ def first_round(
     purpose: Mapping[str, Any],
     known: Rate | None = None,
 ) -> tuple[CompletionRound, dict[Part, list[Pair]]]:
-    """Return the present score of predictions, and the pairs that the first round rates if the budget is unlimited.
+    """Return the present score, and the pairs that the first round of :func:`complete` rates without cost limit.
 
-    The pairs are {} if the interval of SHOE-mAP is at most ``tolerance`` wide, or no rating can change the score.
-    Arguments and errors are as for :func:`complete`. No rater is queried, and nothing is written.
+    There are none if the completion would end at once. No rater is queried, and nothing is written.
     """
     draft, look = Draft.from_map(similarity, raters, purpose, known), bound_score(similarity, task)
     state = _round(look, draft, 0, Budget())
@@ -213,11 +391,9 @@ class BoundedScore(NamedTuple):
     """SHOE-mAP of predictions with a similarity map, and its bounds over all possible values of unrated pairs.
 
     Attributes:
-        open_score: matches and false positives that are possible if unrated pairs get ratings; None if no rating can
-            change the score.
+        open_score: possible matches and false positives; None if no rating can change the score.
         interval, matches: lowest and highest SHOE-mAP; ``matches`` assumes that no false positive changes its class.
-        precisions: (K,) lowest and (K,) highest average precision of K classes, if each false positive stays in the
-            class most similar to it at present.
+        precisions: (K,) lowest and (K,) highest average precision of K classes, under the same assumption.
     """
 
     score: float
@@ -253,8 +429,10 @@ def _round(look: BoundedScore, draft: Draft, request_count: int, budget: Budget)
 
 def _select(look: BoundedScore, open_score: OpenScore, draft: Draft, most: int) -> dict[Part, list[Pair]]:
     """Return the pairs of the next round, per part of speech, by the criterion that widens the interval more."""
-    lookups = _lookups(open_score)
-    askable = {part: draft.askable(of_part) for part, of_part in lookups.items()}
+    lookups, askable = _lookups(open_score), {}
+    for part, of in lookups.items():
+        questions = question_ids(of.class_senses[:, None], of.synsets)
+        askable[part] = of.unrated & ~np.isin(questions, list(draft.asked[part]))
     matches_width, width = (high - low for low, high in (look.matches, look.interval))
     credit = partial(by_credit, open_score, look.precisions, askable, most)
     unmatched = partial(by_false_positives, open_score, askable, most)

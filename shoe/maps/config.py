@@ -21,12 +21,12 @@ _NAME = r"^(?!(class_)?synset$)[A-Za-z0-9][A-Za-z0-9_.:-]{0,39}$"
 def setting(meaning: str, *, key: bool = True, reads: bool = False, **bounds: Any) -> msgspec.Meta:
     """Return the annotation of a field that declares a setting of one kind of rater in raters.toml.
 
+    ``bounds`` are those of ``msgspec.Meta``.
+
     Args:
-        meaning: description for users.
         key: whether stored answers become invalid if the field's value changes.
         reads: whether the field only affects how stored answers are converted to ratings. Raters that differ only in
             such fields share their answers.
-        bounds: bounds of the field's value, as in ``msgspec.Meta``.
     """
     return msgspec.Meta(description=meaning, extra={"key": key, "reads": reads}, **bounds)
 
@@ -37,16 +37,15 @@ class Backend(Protocol):
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
         """Answer all groups of questions, in any order or in parallel, and pass the answers to the recorder.
 
-        The next group is taken from the iterator only when it can be sent. Return when every group is answered or has
-        finally failed, or when ``recorder.stopping`` becomes True.
+        A group is taken from the iterator only when it can be sent. Return when every group is answered or has finally
+        failed, or when ``recorder.stopping`` becomes True.
         """
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Parse the stored answer ``raw`` to the questions with the IDs ``ids``; a pure function of its arguments.
+        """Parse the stored answer ``raw``: return a rating 0 to 4 per ID, or a negative state if there is no rating.
 
-        Returns:
-            For each ID, a rating 0 to 4; or a negative state if there is no valid rating: ``State.UNPARSED_ONCE``, or,
-            if the rater declined to answer, ``State.REFUSED`` (``State.REFUSED_TOGETHER`` for several IDs).
+        The state is ``UNPARSED_ONCE``; or, if the rater declined to answer, ``REFUSED`` (``REFUSED_TOGETHER`` for
+        several IDs). The result depends only on the arguments.
         """
 
 
@@ -54,19 +53,16 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Settings of one rater; each kind of rater is a subclass with additional settings.
 
     Attributes:
-        kind: name of the kind in raters.toml.
         prompted: whether the rater reads prompts. Such a rater can also rate whole interactions.
         interactions: whether the rater can rate whole interactions although it reads no prompts.
         chats: whether the rater is a chat endpoint; only these have ``sampling`` and ``pairs_per_request``.
         divisible: whether several processes may query the rater at the same time.
         is_local: whether the rater loads a model into the process that sends the questions.
         name: name of the rater, and of its column in the map.
-        model: name of the model at the endpoint or in the library.
-        revision: version of the model; may be empty.
+        model, revision: name of the model at the endpoint or in the library, and its version, which may be empty.
         pairs_per_request: number of pairs per request; 1 in the SHOE paper.
         repeats: number of times that each pair is rated; with more than 1, the columns are NAME-1, NAME-2, ...
         sampling: parameters passed to the endpoint unchanged (temperature, max_tokens, seed, ...).
-        price: price of tokens; None if unknown.
     """
 
     kind: ClassVar[str]
@@ -103,11 +99,8 @@ def own_settings(kind: type[RaterConfig]) -> dict[str, msgspec.inspect.Metadata]
     """Return {name: annotation} of the settings that this kind of rater adds to :class:`RaterConfig`."""
     info = msgspec.inspect.type_info(kind)
     assert isinstance(info, msgspec.inspect.StructType)  # noqa: S101 - for the type checker
-    return {
-        field.name: field.type
-        for field in info.fields
-        if field.name not in RaterConfig.__struct_fields__ and isinstance(field.type, msgspec.inspect.Metadata)
-    }
+    own = (field for field in info.fields if field.name not in RaterConfig.__struct_fields__)
+    return {field.name: field.type for field in own if isinstance(field.type, msgspec.inspect.Metadata)}
 
 
 def _settings(config: RaterConfig, use: str) -> dict[str, Any]:
@@ -116,21 +109,11 @@ def _settings(config: RaterConfig, use: str) -> dict[str, Any]:
 
 
 def identity_of(config: RaterConfig) -> dict[str, Any]:
-    """Return the settings that a rater's answers depend on, from which the keys of its stored answers are computed.
-
-    Prompts, API key and URL are not included.
-    """
+    """Return the settings from which answer keys are computed: all that answers depend on, except the prompts."""
     settings = _settings(config, "key") | dict(config.identity())
-    found = {
-        "scheme": SCHEME,
-        "kind": config.kind,
-        "model": settings.pop("served_as", "") or config.model,
-        "revision": config.revision,
-        "pairs_per_request": config.pairs_per_request,
-        "sampling": config.sampling,
-        "settings": settings,
-    }
-    return comparable(found)
+    found = {"scheme": SCHEME, "kind": config.kind, "model": settings.pop("served_as", "") or config.model}
+    found |= {name: getattr(config, name) for name in ("revision", "pairs_per_request", "sampling")}
+    return comparable(found | {"settings": settings})
 
 
 def conversion_settings(config: RaterConfig) -> dict[str, Any]:
@@ -139,9 +122,7 @@ def conversion_settings(config: RaterConfig) -> dict[str, Any]:
 
 
 class Ensemble(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Prefilter of pairs: the other raters skip pairs that the first rater rated 0.
-
-    In the SHOE paper, one model rates all verb pairs, and the other models rate only the pairs that it did not rate 0.
+    """Prefilter of pairs: the other raters skip pairs that the first rater rated 0, as in the SHOE paper.
 
     Attributes:
         prefilter: parts of speech in which the other raters skip the pairs that the first rater rated 0.

@@ -4,9 +4,8 @@ import re
 import shutil
 import socket
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,9 +27,8 @@ from shoe.similarity.whole_interactions import FILE as WHOLE
 
 
 def export(similarity: SimilarityMap, target: Path) -> None:
-    """Write a map atomically to a file in the format of its extension (.npz, .csv or .tsv); replace an earlier file.
+    """Write a map atomically to a .npz, .csv or .tsv file; OptionError for others, and whole interactions not in .npz.
 
-    Raise OptionError for other extensions, or if the map has ratings of whole interactions, which only .npz can store.
     Raise InputError if the file cannot be written.
     """
     ending = target.suffix.lower()
@@ -51,11 +49,9 @@ def export(similarity: SimilarityMap, target: Path) -> None:
 def dense(similarity: SimilarityMap, part: Part) -> dict[str, Any]:
     """Return the ratings of one part of speech of a similarity map as a dictionary of dense arrays.
 
-    Returns:
-        ``classes``: (C,) sorted names of the class senses.
-        ``synsets``: (S,) sorted names of all senses, class senses included.
-        ``values``: (C, S) similarity, 0 to 1, as used in scoring: 1 for a sense with itself, NaN for unrated pairs.
-        ``ratings``: (C, S, R) int8 ratings 0 to 4 of the R raters; -1 if the rater did not rate the pair.
+    ``classes`` and ``synsets`` are the sorted names of (C,) class senses and (S,) all senses; ``values`` (C, S) the
+    similarity, 0 to 1, as used in scoring: 1 for a sense with itself, NaN for unrated pairs; ``ratings`` (C, S, R) the
+    int8 ratings 0 to 4, or -1 if missing.
     """
     table = similarity.tables[part]
     groups = (table.classes, {*table.classes, *table.sense.tolist()})
@@ -65,12 +61,8 @@ def dense(similarity: SimilarityMap, part: Part) -> dict[str, Any]:
     rows = np.repeat(np.arange(len(row)), [of.stop - of.start for of in table.classes.values()])
     ratings = np.full((len(row), len(column), len(similarity.raters)), MISSING, np.int8)
     ratings[rows, index[table.sense]] = table.ratings
-    return {
-        "classes": np.array(names_of(row), np.str_),
-        "synsets": np.array(names_of(column), np.str_),
-        "values": similarity.values(part, row, column),
-        "ratings": ratings,
-    }
+    names = {"classes": np.array(names_of(row), np.str_), "synsets": np.array(names_of(column), np.str_)}
+    return names | {"values": similarity.values(part, row, column), "ratings": ratings}
 
 
 def _arrays(similarity: SimilarityMap) -> dict[str, Any]:
@@ -96,16 +88,14 @@ def _lines(similarity: SimilarityMap) -> Iterator[Sequence[object]]:
 CLASSES = "classes.tsv"
 
 
-@dataclass(frozen=True, slots=True)
-class ConvertedPairs:
+class ConvertedPairs(NamedTuple):
     """Result of converting the pairs of one part of speech to another lexicon.
 
     Attributes:
         pairs, kept: number of pairs before and after the conversion.
-        without_class: number of pairs whose class sense has no counterpart in the other lexicon.
+        without_class, classes_lost: number of pairs whose class sense has no counterpart, and names of these classes.
         without_sense: number of pairs whose other sense has no counterpart, or the same counterpart as the class sense.
         met: number of pairs merged into another pair, because the counterparts of their senses are the same.
-        classes_lost: names of the class senses without a counterpart.
     """
 
     pairs: int
@@ -122,14 +112,9 @@ def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClas
     If several pairs become the same pair, the highest rating of each rater is kept. Predicted ratings and ratings of
     whole interactions are not converted. Return the counts of converted and dropped pairs, per part of speech.
 
-    Args:
-        to: the other lexicon.
-        folder: folder of the new map.
-        classes: classes of the map's dataset; they are written to classes.tsv with the names of the other lexicon.
-
-    Raises:
-        OptionError: if both lexicons have the same concepts, or no sense of the map exists in the other lexicon.
-        InputError: if the folder cannot be written.
+    ``classes`` are those of the map's dataset, written to classes.tsv with the names of the other lexicon. Raise
+    OptionError if both lexicons have the same concepts, or no sense of the map exists in the other lexicon, and
+    InputError if the folder cannot be written.
     """
     source = lexicon()
     if source.concepts.digest == to.concepts.digest:
@@ -140,32 +125,18 @@ def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClas
         raise OptionError(f"{to.title} shares no sense with the map: no links connect their senses")
     found = {part: counts for part, (_, counts) in moved.items()}
     origin = {"map": similarity.name, "digest": similarity.digest, "lexicon": source.label}
-    record = {"from": origin, **{f"{part}s": asdict(counts) for part, counts in found.items()}}
-    table = carried_classes(classes, number, to)
-    with use_lexicon(to):
-        write_map(
-            folder,
-            dataset=similarity.dataset,
-            raters=similarity.raters,
-            pairs={part: pairs for part, (pairs, _) in moved.items()},
-            ensemble=similarity.ensemble,
-            prose=similarity.provenance | {"carried": record},
-        )
-    (folder / CLASSES).write_text(table, "utf-8")
-    return found
-
-
-def carried_classes(classes: HoiClasses, counterpart: np.typing.NDArray[np.int32], to: Lexicon) -> str:
-    """Return a class table as text, with sense names of the lexicon ``to``; "" for a sense without a counterpart.
-
-    ``counterpart`` has, for each sense ID of the lexicon in use, the ID of the same concept in ``to``, or -1.
-    """
+    record = {"from": origin, **{f"{part}s": counts._asdict() for part, counts in found.items()}}
     lines = [line.split("\t") for line in classes.table.splitlines()[1:]]
     for line, verb, object_ in zip(lines, classes.verb_sense.tolist(), classes.object_sense.tolist(), strict=True):
         for column, sense in ((3, verb), (4, object_)):
-            moved = int(counterpart[sense]) if sense >= 0 else -1
-            line[column] = to.name(moved) if moved >= 0 else ""
-    return class_table(lines)
+            counterpart = int(number[sense]) if sense >= 0 else -1
+            line[column] = to.name(counterpart) if counterpart >= 0 else ""
+    pairs, prose = {part: pairs for part, (pairs, _) in moved.items()}, similarity.provenance | {"carried": record}
+    raters, dataset, ensemble = similarity.raters, similarity.dataset, similarity.ensemble
+    with use_lexicon(to):
+        write_map(folder, dataset=dataset, raters=raters, pairs=pairs, ensemble=ensemble, prose=prose)
+    (folder / CLASSES).write_text(class_table(lines), "utf-8")
+    return found
 
 
 def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) -> tuple[RatedPairs, ConvertedPairs]:
@@ -192,8 +163,7 @@ def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) 
 def unknown_words(classes: HoiClasses) -> dict[Part, list[str]]:
     """Return a dataset's verbs and objects that are missing in the active lexicon, per part of speech.
 
-    In an English lexicon, these are the class words without a sense (not no_interaction). In a lexicon of another
-    language, these are the sorted names of the class senses that have no word in the language.
+    These are class words without a sense in English, and names of class senses without a word in other languages.
     """
     store = lexicon()
     if store.language == ENGLISH:
@@ -215,9 +185,8 @@ _PRIVATE = re.compile(
 def publish(map_name: str, similarity: SimilarityMap, folder: Path) -> list[str]:
     """Copy a map to a new folder; replace texts in map.json that may be private, such as URLs, by "[removed]".
 
-    If a rater's model or revision is a path, only its last component remains. Return one line for each changed text,
-    and for each unchanged free text (note, provenance, licence). Raise InputError if the folder is not empty or not
-    writable.
+    If a rater's model or revision is a path, its last component remains. Return one line for each changed text and each
+    unchanged free text (note, provenance, licence). Raise InputError if the folder is not empty or not writable.
     """
     check_is_new(folder)
     lines: list[str] = []

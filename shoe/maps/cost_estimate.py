@@ -1,8 +1,7 @@
 """Estimate a run before any request is made: pairs, requests, tokens, cost and hours per rater.
 
-Unknown quantities are ranges. The length of prompts is measured on a random sample of questions (fixed seed). Values
-that an earlier run measured (:class:`Progress`) replace the assumptions below. Retries of failed requests, and second
-requests after an answer without a rating, are not included.
+Unknown quantities are ranges. Values that an earlier run measured (:class:`Progress`) replace the assumptions below.
+Retries of failed requests, and second requests after an answer without a rating, are not included.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ class Range(Document, frozen=True):
 
     @classmethod
     def exactly(cls, value: float) -> Range:
-        """Return the range whose low, likely and high value are all ``value``."""
+        """Return the range of a known value."""
         return cls(value, value, value)
 
     def each(self, change: Callable[..., float], *others: Range) -> Range:
-        """Return the range of ``change(this, *others)``, called with the low, the likely and the high values."""
+        """Return the range of ``change`` applied to the low, the likely and the high values."""
         return Range(*map(change, *((one.low, one.likely, one.high) for one in (self, *others))))
 
     def __mul__(self, other: Range | float) -> Range:
@@ -68,19 +67,19 @@ ANSWER_TOKENS = Range(6, 8, 20)
 """Output tokens per pair, with the same tokenizers. A reasoning model writes hundreds."""
 SECONDS = Range(0.5, 1.5, 5)
 """Seconds of one short request to a hosted model, until answers show it; a guess."""
+ANSWER_BYTES = 530
+"""Size of a stored request with a short answer, as measured on ledgers."""
 BATCH_HOURS = Range(0.5, 12, 24)
 """Hours until a batch is done; OpenAI promises 24 hours."""
 ENOUGH = 5_000
-"""Number of answers from which the first rater's own fraction of zeros replaces the assumption. Fewer answers are about
-only a few senses, because questions are sorted by name."""
+"""Number of answers from which the first rater's own fraction of zeros replaces the assumption."""
 
 
 class Progress(NamedTuple):
     """Measurements from a rater's stored answers.
 
     Attributes:
-        answered: number of final answers, by part ("verb", ...); a question answered n times counts n times.
-        zeros: number of ratings 0 among these answers, by part; used for the first rater only.
+        answered, zeros: number of final answers, by part ("verb", ...), and of ratings 0 among them.
         cached: number of answers in the user's cache that are not in the rater's own file of answers (ledger) yet.
         tokens_per_char: input tokens per character of a prompt; like the other measurements, None if unknown.
         answer_tokens, seconds: output tokens per pair, and seconds per request.
@@ -119,7 +118,7 @@ class RaterEstimate(Document, frozen=True):
 
     @property
     def is_unknown(self) -> bool:
-        """Whether the rater sends requests whose price is unknown."""
+        """Whether the rater's requests have an unknown price."""
         return self.requests is not None and self.cost is None
 
 
@@ -158,7 +157,7 @@ def _rounded(document: Document) -> dict[str, Range]:
 
 
 def measured_progress(raters: Raters, outcome: Outcome) -> dict[str, Progress]:
-    """Return {rater's name: measurements from its stored answers}: number of answers, tokens, seconds."""
+    """Return the measurements from the stored answers of each rater, by name."""
     progress: dict[str, Progress] = {}
     for session, tally in zip(raters.sessions, outcome.tallies, strict=True):
         states = {part: rated.states[:, session.columns] for part, rated in outcome.parts.items()}
@@ -177,19 +176,16 @@ def estimate(
 ) -> Estimate:
     """Estimate the remaining work of a run: pairs, requests, tokens, cost and hours per rater.
 
-    ``describe`` returns the texts of senses, given their names. ``progress`` contains measurements from earlier runs,
-    by the rater's name; assumptions replace missing measurements.
+    ``describe`` returns the texts of senses, given their names; ``progress`` are measurements by rater's name.
     """
     known = {config.name: (progress or {}).get(config.name, Progress()) for config in raters.raters}
     samples = {part: _sample(plan, describe, raters.ensemble.seed) for part, plan in plans.items() if len(plan)}
     questions = {part: len(plan) for part, plan in plans.items()}
-    first, *others = raters.raters
+    first = raters.raters[0]
     everything = {part: Range.exactly(count) for part, count in questions.items()}
     passed_on = {part: _passed_on(part, count, raters, known[first.name]) for part, count in questions.items()}
-    estimates = (
-        _estimate_rater(first, everything, samples, prompts, known[first.name]),
-        *(_estimate_rater(config, passed_on, samples, prompts, known[config.name]) for config in others),
-    )
+    planned = ((config, everything if config is first else passed_on) for config in raters.raters)
+    estimates = tuple(_estimate_rater(config, of, samples, prompts, known[config.name]) for config, of in planned)
     return Estimate(
         rows={part: len(plan.synset) for part, plan in plans.items()},
         questions={str(part): count for part, count in questions.items()},
@@ -279,10 +275,10 @@ def _mean_length(config: RaterConfig, sample: Sequence[Question], prompts: Promp
 
 def _sample(plan: Plan, describe: Callable[[Sequence[str]], Sequence[SenseText]], seed: int) -> list[Question]:
     rows = np.random.default_rng(seed).choice(len(plan), min(SAMPLE, len(plan)), replace=False)
-    senses: list[Sequence[SenseText]] = [
-        describe(names_of(column)) if plan.described is None else [plan.described[index] for index in column.tolist()]
-        for column in (plan.first[rows], plan.second[rows])
-    ]
+    senses: list[Sequence[SenseText]] = []
+    for column in (plan.first[rows], plan.second[rows]):
+        whole = plan.described
+        senses.append(describe(names_of(column)) if whole is None else [whole[index] for index in column.tolist()])
     return [Question(b"", plan.part, *pair) for pair in zip(*senses, strict=True)]
 
 

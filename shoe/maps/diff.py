@@ -10,7 +10,7 @@ from msgspec import structs
 from shoe.core.documents import Correlation, Count, Document, Fraction
 from shoe.core.errors import InputError
 from shoe.core.statistics import pearson, spearman
-from shoe.lexicon.senses import Part
+from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import glosses, lexicon
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.score import Report, score
@@ -108,14 +108,14 @@ class MapDiff(Document, frozen=True):
     @classmethod
     def from_maps(cls, a: SimilarityMap, b: SimilarityMap, reports: tuple[Report, Report] | None = None) -> Self:
         """Return the comparison of similarity maps a and b; ``reports`` score the same predictions with a and b."""
-        parts = compare(a, b)
+        verbs, objects = (_compare_part(a, b, part) for part in POS)
         of_a, of_b = (MapSide(each.name, each.digest, [rater.name for rater in each.raters]) for each in (a, b))
         moved = None
         if reports:
             scores = ((semantic_of(each), str(each.signature)) for each in reports)
             under_a, under_b = (ScoredBy(map=of.map, mf1=of.mf1, signature=signature) for of, signature in scores)
             moved = ScoreDiff(under_a, under_b, class_moves(*reports)[:_LARGEST])
-        return cls(of_a, of_b, a.ensemble, parts["verb"], parts["object"], moved)
+        return cls(of_a, of_b, a.ensemble, verbs, objects, moved)
 
     @property
     def parts(self) -> dict[Part, PartDiff]:
@@ -123,7 +123,7 @@ class MapDiff(Document, frozen=True):
         return {"verb": self.verbs, "object": self.objects}
 
     def with_glosses(self) -> Self:
-        """Return a copy in which each of the ``largest`` differences also has WordNet's definitions of both senses."""
+        """Return a copy with WordNet's definitions of the senses of the ``largest`` differences."""
 
         def glossed(part: PartDiff) -> PartDiff:
             defined = glosses(sorted({name for pair in part.largest for name in (pair.class_synset, pair.synset)}))
@@ -131,11 +131,6 @@ class MapDiff(Document, frozen=True):
             return structs.replace(part, largest=[structs.replace(pair, glosses=texts) for pair, texts in both])
 
         return structs.replace(self, verbs=glossed(self.verbs), objects=glossed(self.objects))
-
-
-def compare(a: SimilarityMap, b: SimilarityMap) -> dict[Part, PartDiff]:
-    """Return counts, correlations and largest differences of the rated pairs of two maps, per part of speech."""
-    return {part: _compare_part(a, b, part) for part in a.tables}
 
 
 def _compare_part(a: SimilarityMap, b: SimilarityMap, part: Part) -> PartDiff:
@@ -162,7 +157,7 @@ def _compare_part(a: SimilarityMap, b: SimilarityMap, part: Part) -> PartDiff:
 
 
 def lemmas_of(synset: str) -> str:
-    """Return the lemmas of the synset with the name ``synset``, as one text such as "mount, hop on"."""
+    """Return the lemmas of a synset, given its name, as one text such as "mount, hop on"."""
     words = lexicon()
     return ", ".join(lemma.replace("_", " ") for lemma in words.lemmas(words.synset(synset)))
 
@@ -170,8 +165,8 @@ def lemmas_of(synset: str) -> str:
 def scored(predictions: Path, ground_truth: Path, map_name: str, dataset: str) -> Report:
     """Score a prediction file of any recognised format under protocol ``shoe`` only.
 
-    ``map_name`` is the name or folder of the similarity map. Raise InputError if a file is invalid, a prediction's
-    score is outside 0 to 1, or the files have no image in common; raise OptionError if the dataset does not exist.
+    Raise InputError if a file is invalid, a prediction's score is outside 0 to 1, or the files have no image in common;
+    raise OptionError if the dataset or the map (a name or folder) does not exist.
     """
     from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.truth import read_ground_truth
@@ -195,19 +190,13 @@ def rescore(report: Report, similarity: SimilarityMap) -> Report:
     """Return a copy of the report with SHOE scores by another similarity map; other scores stay the same."""
     options = semantic_of(report).options
     similarities = HoiSimilarity.from_task(report.task, similarity, options)
-    return replace(
-        report,
-        facts=report.facts | {"map": similarity.name, "map-sha": similarity.digest},
-        similarities=similarities,
-        semantic=semantic_score(report.task, similarities, options),
-    )
+    facts = report.facts | {"map": similarity.name, "map-sha": similarity.digest}
+    semantic = semantic_score(report.task, similarities, options)
+    return replace(report, facts=facts, similarities=similarities, semantic=semantic)
 
 
 def class_moves(a: Report, b: Report) -> list[ClassMove]:
-    """Return all classes whose SHOE average precision differs in two reports, the largest absolute difference first.
-
-    Classes with an undefined average precision are left out.
-    """
+    """Return all classes whose defined SHOE average precision differs in two reports, the largest difference first."""
     ap_a, ap_b = semantic_of(a).ap, semantic_of(b).ap
     difference = np.nan_to_num(np.abs(ap_b - ap_a))
     order = np.argsort(-difference, kind="stable")[: np.count_nonzero(difference)].tolist()

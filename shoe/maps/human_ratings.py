@@ -1,9 +1,8 @@
 """Human ratings of similarity, and the agreement of a map's raters with them (protocols, A29)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -25,12 +24,10 @@ _INTERACTION = ["verb_a", "object_a", "verb_b", "object_b", "rating"]
 _PART_OF_COLUMN: dict[str, Part] = {"verb_a": "verb", "verb_b": "verb", "object_a": "object", "object_b": "object"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HumanRatings:
+class HumanRatings(NamedTuple):
     """Human ratings of N pairs of senses, or of N pairs of interactions (verb and object together).
 
     Attributes:
-        kind: "verbs", "objects" or "interactions".
         pairs: (N, 2) IDs of the class sense and the other sense of each pair, by part of speech; an interaction has
             both a pair of verb senses and a pair of object senses.
         values: (N,) mean rating of each pair, divided by 4: 0 to 1.
@@ -67,8 +64,7 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
     The header is ``class_synset synset rating`` or ``verb_a object_a verb_b object_b rating``; ``a`` is the class.
     Senses are WordNet names (ride.v.01), and ratings are numbers from 0 to 4. A pair may have several lines, for
     example one per person; their mean is used. Raise InputError with the file, line and field if the table is invalid.
-
-    The result has one element for interactions; or one for verb pairs and one for object pairs, if the table has any.
+    Return one element for interactions; or one for verb pairs and one for object pairs, if the table has any.
     """
     header, *rows = delimited_rows(path)
     if header not in (_PAIR, _INTERACTION):
@@ -100,8 +96,8 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
 def map_values(human: HumanRatings, similarity: SimilarityMap, columns: Sequence[int]) -> Floats:
     """Return the (N,) values, 0 to 1, that the raters in ``columns`` of a similarity map give to the human-rated pairs.
 
-    The value of a sense with itself is 1. Other pairs without a rating by these raters are NaN. The value of a whole
-    interaction combines the values of the verb pair and of the object pair as protocol ``shoe`` does.
+    A sense with itself has the value 1; pairs without a rating by these raters are NaN. Values of verb pair and object
+    pair are combined as in protocol ``shoe``.
     """
     of_parts, voices = [], similarity.rater_weights.select(columns)
     for part, pairs in human.pairs.items():
@@ -119,7 +115,7 @@ def map_values(human: HumanRatings, similarity: SimilarityMap, columns: Sequence
 
 
 def compare_people(human: HumanRatings, values: Floats) -> HumanAgreement:
-    """Return the agreement of human ratings with (N,) similarities of the same pairs; pairs with NaN are left out."""
+    """Return the agreement of human ratings with (N,) similarities of the same pairs, NaN if unknown."""
     known = ~np.isnan(values)
     ours, theirs = values[known], human.values[known]
     agreement = 1 - float(np.abs(ours - theirs).mean()) if len(ours) else None
@@ -130,12 +126,9 @@ def _gathered(
     kind: HumanKind, ratings: dict[tuple[int, ...], list[float]], columns: dict[Part, tuple[int, int]]
 ) -> HumanRatings:
     senses = np.array(list(ratings), np.int32)
-    return HumanRatings(
-        kind=kind,
-        pairs={part: senses[:, list(of_part)] for part, of_part in columns.items()},
-        values=np.array([np.mean(given) for given in ratings.values()], np.float64) / HIGHEST,
-        lines=sum(map(len, ratings.values())),
-    )
+    pairs = {part: senses[:, list(of_part)] for part, of_part in columns.items()}
+    values = np.array([np.mean(given) for given in ratings.values()], np.float64) / HIGHEST
+    return HumanRatings(kind, pairs, values, sum(map(len, ratings.values())))
 
 
 def _sense(path: Path, number: int, column: str, name: str) -> int:

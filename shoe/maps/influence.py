@@ -1,13 +1,8 @@
-"""Selection of unrated pairs of senses: the pairs that narrow the interval of a score most, with the fewest ratings.
-
-Two criteria select pairs. The first is for matches of uncertain similarity: it divides the width of the interval
-among the classes, then among their ground truths, and then between verb and object of a match. The second is for
-unmatched predictions that may be false positives of another class: it selects the pairs that determine this class,
-according to a cautious guess of their values (``shoe.similarity.unrated.ImputedSimilarity``).
-"""
+"""Selection of unrated pairs of senses: the pairs that narrow the interval of a score most, with the fewest ratings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,16 +33,13 @@ Wanted = Mapping[Part, Mask]
 """Per part of speech, (C, S) mask of pairs of C class senses and S senses (``SenseLookups``)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Side:
+class _Side(NamedTuple):
     """Data of one part of speech: verbs or objects.
 
     Attributes:
         lookups: the C class senses and S senses whose pairs the score looks up.
-        low, high: similarity of class words and predicted words, (class words, W), with the lowest and highest values
-            of unrated pairs.
-        row: row of each class in these tables.
-        word: column of each prediction in these tables.
+        low, high: similarity of class words (rows) and predicted words, with the lowest and highest unrated values.
+        row, word: row of each class, and column of each prediction, in these tables.
         askable: (C, S) mask of unrated pairs that a rater may answer.
     """
 
@@ -65,7 +57,10 @@ class _Side:
 
 
 def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wanted, most: int) -> dict[Part, Mask]:
-    """Select the unrated pairs of senses that make the similarity of possible matches most uncertain.
+    """Return (C, S) masks of the unrated pairs of senses that make the similarity of possible matches most uncertain.
+
+    The influence of a pair is its part in the width of the interval of SHOE-mAP. The most influential pairs are
+    selected until they have half of the influence of all askable pairs; but at least 200 pairs if available.
 
     Args:
         open_score: matches and false positives that are possible if unrated pairs get ratings.
@@ -73,11 +68,6 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
             class that is most similar now.
         askable: (C, S) mask, by part of speech, of unrated pairs that may be sent to the raters.
         most: number of pairs to select; it may be exceeded slightly.
-
-    Returns:
-        (C, S) mask of the selected pairs, by part of speech. The influence of a pair is its part in the width of the
-        interval of SHOE-mAP. The most influential pairs are selected until they have half of the influence of all
-        askable pairs; but at least 200 pairs if so many are available.
     """
     sides = _sides(open_score, askable)
     truth, prediction, share = width_per_match(open_score, bounds)
@@ -93,12 +83,11 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
 
 
 def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dict[Part, Mask]:
-    """Select unrated pairs that may determine the class in which an unmatched prediction is a false positive.
+    """Return (C, S) masks of unrated pairs that may determine the class in which a prediction is a false positive.
 
-    These are pairs whose guessed values would make another class most similar to the prediction. A value is guessed
-    from rated pairs in the same bin of Wu-Palmer similarity (ten bins); if a bin has too few ratings, random pairs of
-    such bins are selected instead. Arguments and result are as for :func:`by_credit`, without a minimum number of
-    pairs.
+    The guessed values of these pairs would make another class most similar to the prediction. A value is guessed from
+    rated pairs in the same bin of Wu-Palmer similarity (ten bins); if a bin has too few ratings, random pairs of such
+    bins are selected instead. Arguments are as for :func:`by_credit`.
     """
     sides = _sides(open_score, askable)
     unfounded = {part: _to_guess_by(side) for part, side in sides.items()}
@@ -110,8 +99,11 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
     guesses = {part: _values(imputation.guess, side) for part, side in sides.items()}
     wanted = {part: np.zeros(side.askable.shape, bool) for part, side in sides.items()}
     for _ in range(_LOOKS):
-        tables = {part: _table(side, guesses[part]) for part, side in sides.items()}
-        guess = replace(imputation.guess, verbs=tables["verb"], objects=tables["object"])
+        tables = []
+        for part, side in sides.items():  # cells that no rating can change keep their value
+            highest = np.where(side.open > 0, side.lookups.highest(guesses[part]), side.low.values)
+            tables.append(replace(side.low, values=np.ascontiguousarray(highest)))
+        guess = replace(imputation.guess, verbs=tables[0], objects=tables[1])
         other = false_positives(scorer, guess, unmatched, current)
         moved = other.category != current.category
         found = False
@@ -127,14 +119,12 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
 
 
 def width_per_match(open_score: OpenScore, bounds: tuple[Floats, Floats]) -> tuple[Indices, Indices, Floats]:
-    """Return how much each of p possible matches contributes to the width of the interval of SHOE-mAP.
+    """Return (p,) ground truth, (p,) prediction and (p,) contribution to the interval's width of p possible matches.
 
-    A match is open if a rating could change its similarity. The width is divided among ground truths and false
-    positives of uncertain similarity. The part of a ground truth is divided among its open matches. The part of a false
-    positive, or of a ground truth without open matches, is divided among all open matches in the image.
-
-    Return the (p,) index of the ground truth, (p,) row of the prediction, and (p,) contribution of each match, in units
-    of SHOE-mAP; 0 for matches that are not open. ``bounds`` are as for :func:`by_credit`.
+    A match is open if a rating could change its similarity; others contribute 0. The width, in units of SHOE-mAP, is
+    divided among ground truths and false positives of uncertain similarity. The part of a ground truth is divided among
+    its open matches. The part of a false positive, or of a ground truth without open matches, is divided among all open
+    matches in the image. ``bounds`` are as for :func:`by_credit`.
     """
     scorer, matches, current = open_score.scorer, open_score.matches, open_score.current
     possible = np.flatnonzero(matches.outcomes.possible)
@@ -172,9 +162,9 @@ def _sides(open_score: OpenScore, askable: Wanted) -> dict[Part, _Side]:
 
 
 def _densest(sides: Mapping[Part, _Side], influences: Mapping[Part, Floats], most: int) -> dict[Part, Mask]:
-    """Return the (C, S) masks of pairs in the cells of highest influence per pair, up to half of the influence.
+    """Return the (C, S) masks of pairs in the cells (class word, predicted word) of highest influence per pair.
 
-    A cell is a class word with a predicted word; ``influences`` are the cells' influences on the interval's width.
+    The cells have half of the total of ``influences``, the influences of all cells on the interval's width.
     """
     values, counts, pairs_of = [], [], []  # per part: influence of each cell, number and flat indices of its pairs
     for part, side in sides.items():
@@ -212,23 +202,16 @@ def _to_guess_by(side: _Side) -> Mask:
 
 
 def _values(meaning: HoiSimilarity, side: _Side) -> Floats:
-    """Return the (C, S) values of the pairs under a map with imputed values; 0 for unknown values."""
+    """Return the (C, S) imputed values of the pairs; 0 for unknown values."""
     assert meaning.source is not None, "values are imputed to a map"  # noqa: S101 - for the type checker
     lookups = side.lookups
     return np.nan_to_num(meaning.source.values(lookups.part, lookups.class_senses, lookups.synsets))
 
 
-def _table(side: _Side, values: Floats) -> SimilarityTable:
-    """Return the similarity table for (C, S) values of the pairs; cells that no rating can change keep their value."""
-    highest = np.where(side.open > 0, side.lookups.highest(values), side.low.values)
-    return replace(side.low, values=np.ascontiguousarray(highest))
-
-
 def _raising(side: _Side, values: Floats, guesses: Floats, hoi: Indices, rows: Indices) -> Mask:
     """Return a (C, S) mask of the askable pairs whose guess raises the similarity of a prediction to its guessed class.
 
-    ``values`` are the (C, S) lowest possible values, ``guesses`` the (C, S) guessed values of the pairs. ``hoi`` and
-    ``rows`` are the (n,) guessed class and the (n,) row of each prediction.
+    ``values`` are the (C, S) lowest possible values; ``hoi`` and ``rows`` the (n,) guessed class and row of each.
     """
     words = side.low.values.shape[1]
     cells = distinct(side.row[hoi] * np.int64(words) + side.word[rows])

@@ -1,8 +1,7 @@
 """Rate the planned pairs with all raters.
 
-The prefilter is that of the SHOE paper, in which the first rater (Qwen3-32B) rated all verb pairs, and the other four
-models only the pairs that it did not rate 0. Here, the other raters also rate a sample of the pairs rated 0, to measure
-the error of the prefilter. The result depends only on the stored answers, not on their order.
+As in the SHOE paper, the first rater rates all verb pairs, and the other raters only the pairs that it did not rate 0;
+here also a sample of the others, to measure the error of this prefilter. The order of answers does not matter.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,10 +32,8 @@ PAPER = (0.00245, 0.01318)
 class Disagreement(NamedTuple):
     """Disagreement of one rater with the first rater, on a sample of pairs that the first rater rated 0.
 
-    Attributes:
-        rated, not_zero: number of sampled pairs that the rater rated, and that it rated 1 or more.
-        share: ``not_zero / rated``, 0 to 1.
-        interval_95: 95 % confidence interval (Wilson) of this fraction among all pairs that the first rater rated 0.
+    The rater rated ``rated`` of these pairs, and ``not_zero`` of them 1 or more: a fraction ``share``, 0 to 1, with the
+    95 % confidence interval (Wilson) among all pairs that the first rater rated 0.
     """
 
     rated: int
@@ -46,7 +43,7 @@ class Disagreement(NamedTuple):
 
     @classmethod
     def from_counts(cls, rated: int, not_zero: int) -> Self:
-        """Return the disagreement, given how many sampled pairs the rater rated, and how many of these 1 or more."""
+        """Return the disagreement with the interval of these counts."""
         from scipy.stats import binomtest
 
         interval = binomtest(not_zero, rated).proportion_ci(method="wilson")
@@ -61,8 +58,7 @@ class Rated:
         states: (n, C) rating 0 to 4, or a negative state (:class:`shoe.llm.ledger.State`).
         asked: (n, C) mask of the questions that the column's rater is to answer; the prefilter excludes the others.
         cached: (C,) number of answers that came from the user's cache of answers.
-        sampled: (s,) indices of the questions in the sample of pairs that the first rater rated 0; None if there is no
-            prefilter.
+        sampled: (s,) indices of the sampled questions that the first rater rated 0; None without a prefilter.
         zeros: number of questions that the first rater rated 0.
         disagreements: disagreement with the first rater, by the name of each other column that has ratings.
     """
@@ -76,8 +72,7 @@ class Rated:
     disagreements: dict[str, Disagreement] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class Outcome(NamedTuple):
     """Ratings of all runs so far by part ("verb", "object", "interaction"), and this run's cost per rater."""
 
     parts: Mapping[Subject, Rated]
@@ -90,12 +85,9 @@ def rate(
     """Rate the planned pairs with all raters, until everything is rated or the budget is used up.
 
     Return all stored answers about these pairs, also from earlier runs. Ctrl-C ends the run early without an error, and
-    ``budget.reason`` is then "interrupted". ``sample`` is the number of pairs rated 0 by the first rater that the other
-    raters rate nevertheless; by default, the number in raters.toml.
-
-    Raises:
-        ShoeError: if a rater cannot continue; answers to its running requests are stored first.
-        KeyboardInterrupt: at a second Ctrl-C.
+    ``budget.reason`` is then "interrupted"; a second Ctrl-C raises KeyboardInterrupt. ``sample`` replaces the number in
+    raters.toml of pairs rated 0 by the first rater that the other raters rate nevertheless. Raise ShoeError if a rater
+    cannot continue; answers to its running requests are stored first.
     """
     columns = len(raters.columns)
     parts = {}
@@ -120,9 +112,9 @@ def rate_pairs(
 ) -> dict[Part, RatedPairs]:
     """Rate pairs of synsets; return them with one column of ratings per name in ``raters.columns``.
 
-    ``pairs`` are (class synset, synset) names, by part of speech, as is the result. Pairs of a synset with itself are
-    ignored, and an unknown name raises OptionError. With a prefilter in raters.toml, pairs rated 0 by the first
-    rater are not sent to others. Pairs are omitted as long as a rater has still to answer.
+    ``pairs`` are (class synset, synset) names; pairs of a synset with itself are ignored, and an unknown name raises
+    OptionError. With a prefilter in raters.toml, pairs rated 0 by the first rater are not sent to others. Pairs are
+    omitted as long as a rater has still to answer.
     """
     plans = {part: plan_pairs(part, names) for part, names in pairs.items()}
     outcome = rate(raters, plans, budget, display, sample=0)
@@ -201,8 +193,7 @@ class _Run:
             self._passed_on[part] = np.flatnonzero(passed_on)
 
     def _run_other(self, number: int) -> None:
-        whole = {p: np.arange(len(rated.plan)) for p, rated in self._parts.items() if p not in self._filtered}
-        self._rate(number, whole)
+        self._rate(number, {p: np.arange(len(of.plan)) for p, of in self._parts.items() if p not in self._filtered})
         if self._filtered:
             self._first_ended.wait()
             self._rate(number, self._passed_on)
@@ -224,9 +215,8 @@ class _Run:
 def apply_prefilter(states: NDArray[np.int8]) -> tuple[Mask, Mask]:
     """Return (n,) masks of the questions to send to the other raters, and of those that the first rater rated 0.
 
-    ``states`` are the (n, repeats) answers of the first rater, who answers each question ``repeats`` times: ratings or
-    negative states. A question is sent if one answer is above 0, or if all answers are final and one of them is not 0,
-    for example a refusal. In the second mask, all answers are 0.
+    ``states`` are the (n, repeats) ratings or negative states of the first rater. A question is sent if one is above 0,
+    or if all are final and one of them is not 0, for example a refusal. In the second mask, all are 0.
     """
     zero: Mask = (states == 0).all(axis=1)
     passed_on: Mask = (states > 0).any(axis=1) | ~(zero | pending(states).any(axis=1))
@@ -234,10 +224,9 @@ def apply_prefilter(states: NDArray[np.int8]) -> tuple[Mask, Mask]:
 
 
 def sample_zeros(plan: Plan, zeros: Indices, count: int, seed: int) -> Indices:
-    """Return ``count`` random elements of ``zeros``, ascending; or all elements, if there are at most ``count``.
+    """Return ``count`` random elements of ``zeros`` (indices of questions), ascending, or all if there are fewer.
 
-    ``zeros`` are indices of questions in the plan. Whether a question is chosen depends on the seed and on the names of
-    its senses, and not on its index.
+    The choice depends on the seed and on the names of the senses, and not on the indices.
     """
     if len(zeros) <= count:
         return zeros

@@ -1,17 +1,16 @@
 """Train a model that predicts ratings of unrated pairs, from the ratings of a map and features of each pair.
 
-Gradient-boosted trees predict the mean rating of a pair. They are validated by cross-validation: per part of speech,
-the map's senses are split into folds, and each fold is predicted by trees that were trained on the other folds. The
+Gradient-boosted trees predict the mean rating of a pair, and are cross-validated on held-out senses and classes. The
 predictions are quantised into levels. Each level has a distribution over the ratings 0 to 4, estimated from the real
 ratings of pairs with about the same held-out prediction.
 """
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from msgspec import to_builtins
@@ -47,15 +46,14 @@ _NO_PATH = 99
 """Number of steps between two senses if neither is a hypernym of the other, at any distance."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairFeatures:
+class PairFeatures(NamedTuple):
     """Features of the pairs of C class senses and S senses, from which ratings are predicted.
 
     Attributes:
         fixed: (C, S) features that do not depend on ratings, by name.
         vectors: (S, D) unit vectors of the senses' glosses, in D dimensions.
-        relatives: (S, S) sparse matrix of weights between senses: 2 for a direct hypernym or hyponym; for siblings, the
-            number of hypernyms that they share.
+        relatives: (S, S) sparse weights between senses: 2 for a direct hypernym or hyponym; the number of shared
+            hypernyms for siblings.
         rows: (C,) index of each class sense among the S senses.
     """
 
@@ -65,11 +63,7 @@ class PairFeatures:
     rows: Ints
 
     def from_ratings(self, ratings: Grid) -> dict[str, Grid]:
-        """Compute features, such as mean ratings, from (C, S) ratings 0 to 4; return {name: (C, S) feature}.
-
-        Features of a pair use the ratings of other pairs; only "class mean" includes the pair's own rating. NaN marks
-        unrated pairs in ``ratings``, and undefined features in the result.
-        """
+        """Return {name: (C, S) feature} from (C, S) ratings 0 to 4 of other pairs; NaN marks unrated and undefined."""
         is_rated = ~np.isnan(ratings)
         known, rated = np.where(is_rated, ratings, 0).astype(np.float32), is_rated.astype(np.float32)
         between = known[:, self.rows]
@@ -90,8 +84,7 @@ class PairFeatures:
     def by_gloss(self, ratings: Grid, row: Indices, column: Indices) -> dict[str, Grid]:
         """Return {name: (n,) feature} of n pairs: weighted mean rating of similar pairs, and the sum of the weights.
 
-        Similar pairs have the same class; the more similar the glosses of their senses, the higher the weight. The
-        pair's own rating is not used. ``row`` and ``column`` are the (n,) indices of the pairs in ``ratings``.
+        Similar pairs are other pairs of the class; the more similar the glosses of the senses, the higher the weight.
         """
         total, weight = np.zeros((2, len(row)), np.float32)
         for of in np.unique(row).tolist():
@@ -111,10 +104,7 @@ _FROM_SAME_CLASS = ("class mean", "relatives", "support of relatives", "similar 
 
 
 def pair_features(part: Part, classes: Ints, senses: Ints) -> PairFeatures:
-    """Compute the features that do not depend on ratings, for pairs of C class senses and S senses.
-
-    ``classes`` are the IDs of the C class senses; ``senses`` the ascending IDs of the S senses, including all classes.
-    """
+    """Compute the features that do not depend on ratings, for C classes and S ascending senses (classes included)."""
     from scipy.sparse import csr_array
 
     store, ids = lexicon(), senses.tolist()
@@ -182,7 +172,7 @@ def pair_features(part: Part, classes: Ints, senses: Ints) -> PairFeatures:
 
 
 def _uses(senses: Ints, part: Part) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return (S,) tag counts, summed over lemmas, and (S,) lowest ranks (0: most frequent sense of a lemma)."""
+    """Return (S,) tag counts, summed over lemmas, and (S,) lowest ranks (0: most frequent) among a lemma's senses."""
     store, pos = lexicon(), POS[part]
     uses, lowest = np.zeros(len(senses)), np.zeros(len(senses))
     for row, sense in enumerate(senses.tolist()):
@@ -196,7 +186,7 @@ def _uses(senses: Ints, part: Part) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 
 def _gloss_vectors(texts: list[str]) -> tuple[Any, Grid]:
-    """Return sparse tf-idf vectors of texts, and dense vectors reduced to ``_TOPICS`` dimensions, all of length 1."""
+    """Return sparse tf-idf vectors of texts, and vectors of ``_TOPICS`` dimensions, all of length 1."""
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -215,9 +205,7 @@ def _ratio(total: Grid, weight: Grid) -> Grid:
     return np.divide(total, weight, out=missing, where=weight > 1e-6)
 
 
-_FOLDS = 4
-_LEVELS = 16
-_SEED = 0
+_FOLDS, _LEVELS, _SEED = 4, 16, 0
 _STEPS, _FEWER_STEPS = 5, 3
 _MANY = 500
 """Number of object classes from which ratings are predicted only within ``_FEWER_STEPS`` links of a class."""
@@ -234,8 +222,8 @@ _TREES: dict[str, Any] = {**_SIZE, "learning_rate": 0.08, "l2_regularization": 1
 _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.45)
 """Fractions of the error variance, shared by the pairs of a sense or class, for which ratings are simulated."""
 _DROPOUT = (0.4, 0.1)
-"""Fractions of training pairs whose ``_FROM_SAME_SENSE`` features, and whose ``_FROM_SAME_CLASS`` features, are set to
-NaN during training, because many unrated pairs do not have these features."""
+"""Fractions of training pairs without ``_FROM_SAME_SENSE``, and without ``_FROM_SAME_CLASS`` features, because many
+unrated pairs do not have these features."""
 
 
 class Validation(Document, frozen=True):
@@ -297,8 +285,7 @@ class MapLearned(Document, frozen=True):
     objects: PartLearned
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RatingGrid:
+class RatingGrid(NamedTuple):
     """Training data of one part of speech: m pairs in a grid of C class senses and S senses.
 
     A class with 1 to 99 rated pairs gets random unrated pairs with senses of other lexicographer files, which are
@@ -307,8 +294,7 @@ class RatingGrid:
     Attributes:
         values: (m,) combined rating of each pair, 0 to 4; the n rated pairs come first.
         shares: (n, 5) weighted fraction of the raters that gave a pair each rating 0 to 4.
-        own: (m,) mask of the pairs rated in the map's own files; False for pairs from the map that it extends, and for
-            assumed zeros.
+        own: (m,) mask of the rated pairs in the map's own files, not in the map that it extends.
         classes, senses: (C,) IDs of the class senses, and (S,) IDs of the senses.
         row, column: (m,) row and column of each pair in the grid.
         predicted_classes: (P,) IDs of the class senses to predict ratings for, in the dataset or in ``own`` pairs.
@@ -326,7 +312,7 @@ class RatingGrid:
 
     @classmethod
     def from_map(cls, similarity: SimilarityMap, part: Part) -> Self:
-        """Return the training data in a similarity map; OptionError without a rated pair of this part of speech."""
+        """Return a map's training data; OptionError without a rated pair of this part of speech."""
         pairs = similarity.tables[part]
         pairs = pairs[pairs.rated]
         if not len(pairs):
@@ -354,9 +340,9 @@ class RatingGrid:
         return grid
 
     def train(self, rows: Indices) -> Callable[[Indices, Indices], Floats]:
-        """Train gradient-boosted trees on the pairs with indices ``rows``.
+        """Train trees on the pairs with indices ``rows``; return their function of (n,) rows and columns of the grid.
 
-        Return a function that maps (n,) rows and (n,) columns of the grid to (n,) predicted mean ratings, 0 to 4.
+        The function returns the (n,) predicted mean ratings, 0 to 4.
         """
         from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -383,10 +369,9 @@ class RatingGrid:
         return np.asarray(test | np.isin(pair_keys(senses, classes), pair_keys(classes[test], senses[test])))
 
     def cross_validate(self, fold: Indices, exclude: Callable[[Mask], Mask]) -> Floats:
-        """Return the (m,) predicted mean ratings of all pairs, each by trees trained on the other folds.
+        """Return the (m,) predicted mean ratings of all pairs, each by trees trained on the other (m,) ``fold``.
 
-        ``fold`` is the (m,) fold of each pair. ``exclude`` is called with the (m,) mask of the test pairs, and returns
-        the (m,) mask of all pairs that must not be used for training.
+        ``exclude`` extends the (m,) mask of the test pairs to all pairs that must not be used for training.
         """
         predictions = np.zeros(len(self.row))
         for number in range(_FOLDS):
@@ -451,10 +436,9 @@ def _learn_part(
 
 
 def suspect_classes(classes: Ints, predicted: Floats, ratings: NDArray[np.floating]) -> list[SuspectClass]:
-    """Return the classes whose predicted ratings are implausibly high: ``unrated_share`` / ``rated_share`` above 2.
+    """Return the classes with ``unrated_share`` / ``rated_share`` above 2, the highest ratio first.
 
-    The highest ratio comes first; see :class:`SuspectClass`. ``classes`` are C sense IDs, ``predicted`` the (C, S)
-    predicted mean ratings, and ``ratings`` the (C, S) ratings, 0 to 4; NaN for unrated pairs.
+    ``predicted`` are the (C, S) predicted mean ratings, and ``ratings`` the (C, S) ratings, 0 to 4 or NaN.
     """
     is_rated, name = ~np.isnan(ratings), lexicon().name
     unrated_share = (~is_rated & (predicted >= CREDIT_FROM)).sum(axis=1) / np.maximum((~is_rated).sum(axis=1), 1)
@@ -471,7 +455,7 @@ def suspect_classes(classes: Ints, predicted: Floats, ratings: NDArray[np.floati
 def _quantise(predicted: Floats, grid: RatingGrid, held_out: Floats) -> LearnedPart:
     """Return the prediction table: the level of each pair, and the distribution of real ratings of each level.
 
-    ``predicted`` are the (C, S) predicted mean ratings, ``held_out`` the (m,) held-out predictions of the grid's pairs.
+    ``predicted`` are the (C, S) predicted mean ratings, ``held_out`` the (m,) held-out predictions.
     """
     from sklearn.isotonic import IsotonicRegression
 
@@ -500,8 +484,7 @@ def _levels(predicted: Floats) -> Indices:
 def _shared_error(table: LearnedPart, grid: RatingGrid, held_out: Floats) -> NDArray[np.float32]:
     """Return the (2,) fractions of the error variance that are common to all pairs of a class, and of a sense.
 
-    Ratings are simulated with several fractions; the result is the fraction for which the correlation of the simulated
-    errors equals the correlation of the real errors.
+    With these fractions, the errors of simulated ratings are correlated as the real errors.
     """
     rng, rated = np.random.default_rng(_SEED), len(grid.shares)
     level = _levels(held_out[:rated])
@@ -540,11 +523,7 @@ def _validate(predicted: Floats, values: Floats) -> Validation:
 
 
 def _candidates(part: Part, classes: Ints) -> Ints:
-    """Return the IDs of the senses whose ratings are predicted, ascending: for verbs, all verb senses.
-
-    For objects: noun senses at most ``_STEPS`` links from a class (``_FEWER_STEPS`` for ``_MANY`` classes), and visible
-    noun senses with a tag count above 0.
-    """
+    """Return the ascending senses to predict: all verbs; or nouns near a class, and visible nouns that texts use."""
     store = lexicon()
     if part == "verb":
         return np.arange(store.nouns, len(store), dtype=np.int32)
@@ -556,15 +535,9 @@ def _candidates(part: Part, classes: Ints) -> Ints:
 def train_on_map(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLearned:  # noqa: A002 - as elsewhere
     """Train a model on a similarity map's ratings, and write predicted ratings into the map's folder.
 
-    Return the size and the validation of the prediction table, per part of speech, as written to map.json.
-
-    Args:
-        map: name of a shipped map, or path of a map's folder.
-        progress: callback that takes one line per step.
-
-    Raises:
-        MissingExtraError: if scikit-learn or WordNet's definitions are not installed.
-        OptionError: if the map has no rated pair of a part of speech.
+    ``map`` is the name of a shipped map, or a map's folder; ``progress`` takes one line per step. Return the size and
+    the validation of the prediction table, per part of speech, as written to map.json. Raise MissingExtraError if
+    scikit-learn or WordNet's definitions are not installed, and OptionError without a rated pair of a part of speech.
     """
     if not find_spec("sklearn"):
         raise MissingExtraError("learning from ratings", "llm")

@@ -28,26 +28,14 @@ class _Config(Protocol):
 
 
 class LocalModel:
-    """A model that runs on this machine; program code in a model's repository is never executed.
-
-    Attributes:
-        torch, transformers: the imported libraries.
-        device: "cpu" or "cuda".
-    """
+    """A model that runs on this ``device`` ("cpu" or "cuda"); code in a model's repository is never executed."""
 
     def __init__(self, config: _Config, name: str, extra: str, *, owner: str = "", needed_by: str = "") -> None:
         """Import the libraries and choose the device; the model is not loaded yet.
 
-        Args:
-            config: settings: name on the Hugging Face Hub or folder, revision, device ("auto", "cpu" or "cuda"), dtype.
-            name: prefix of error messages about the model.
-            extra: name of shoe's optional dependency that installs the libraries.
-            owner: prefix of error messages about settings; ``name`` by default.
-            needed_by: purpose of the libraries, for the error message; ``owner`` by default.
-
-        Raises:
-            MissingExtraError: if torch or transformers is not installed.
-            OptionError: if the device is "cuda" and torch finds no CUDA device.
+        Error messages about the model begin with ``name``, and about settings with ``owner``; if libraries are missing,
+        they name ``extra``, shoe's optional dependency, and ``needed_by``, the purpose. Raise MissingExtraError if
+        torch or transformers is not installed, and OptionError if the device is "cuda" and torch finds no CUDA device.
         """
         # transformers' own switch, below, does not hide the progress bar of unpacking a GGUF file.
         os.environ.setdefault("TQDM_DISABLE", "1")
@@ -65,10 +53,9 @@ class LocalModel:
         self.device = "cuda" if config.device != "cpu" and torch.cuda.is_available() else "cpu"
 
     def load(self, kind: str, **settings: Any) -> Any:
-        """Load a component of the model, such as its tokenizer, and return it.
+        """Load a component, such as the tokenizer, by the name of its class in transformers ("AutoTokenizer").
 
-        ``kind`` is the name of the class in transformers, such as "AutoTokenizer"; ``settings`` are further arguments
-        of its ``from_pretrained``. Raise OptionError if the model does not exist, or cannot be loaded with this class.
+        ``settings`` are further arguments of ``from_pretrained``. Raise OptionError if the component cannot be loaded.
         """
         found = {"revision": self._config.revision or "main", "trust_remote_code": False}
         if Path(self._config.model).is_absolute() and not Path(self._config.model).exists():
@@ -77,7 +64,7 @@ class LocalModel:
             return getattr(self.transformers, kind).from_pretrained(self._config.model, **found, **settings)
 
     def load_weights(self, kind: str, **settings: Any) -> Any:
-        """Load the model and its weights as the transformers class named ``kind``, in evaluation mode on its device."""
+        """Load the model and its weights as transformers class ``kind``, in evaluation mode on its device."""
         with self.loading():
             dtype = getattr(self.torch, self._config.dtype)
             return self.load(kind, dtype=dtype, **settings).to(self.device).eval()
@@ -96,7 +83,7 @@ class LocalModel:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first non-blank line of an error's message; the name of the error's class if there is none."""
+    """Return the first non-blank line of an error's message, or the name of the error's class."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
@@ -106,9 +93,9 @@ def files_of(model: str) -> dict[str, str]:
 
 
 def fingerprint(folder: Path) -> str:
-    """Return a hash (16 hex digits) of the names, the sizes, and the first and last megabyte of a model's files.
+    """Return a hash (16 hex digits) of the name, the size, and the first and last megabyte of each file in a folder.
 
-    It changes if other weights are stored under the same name. Hidden files and subfolders are ignored.
+    Hidden files and subfolders are ignored.
     """
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):

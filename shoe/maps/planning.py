@@ -24,41 +24,28 @@ from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.similarity import Basis, SimilarityMap, SimilarityTable
 from shoe.similarity.whole_interactions import Row, normalize_word
 
-# Senses that a class sense is compared with: for an object, nearby senses; for a verb, visible actions.
-#
-# **Objects.** One step goes from a sense to a hypernym or a hyponym; two steps reach siblings. The default, four steps,
-# gives 40,040 pairs for HICO-DET's 80 objects; the paper reports 40K. Senses in lexicographer files of invisible things
-# (``INVISIBLE``) are excluded. Named individuals count as hyponyms of the class that they are instances of.
-#
-# **Verbs.** The paper does not list its about 7,150 "HOI-relevant" verb senses. Here they follow from WordNet 3.0 by a
-# rule of three clauses, which gives 7,172 of its 13,767 verb senses for HICO-DET:
-#
-# 1. All senses in the lexicographer files of movements of or by the body: verb.body, verb.consumption, verb.contact,
-#    verb.motion.
-# 2. From the files that mix visible actions with others, the senses with a tag count above 0: verb.change (cook and
-#    cut, but also evolve), verb.competition (play and fence, but also default), verb.creation (paint, but also
-#    formulate), verb.perception (watch, but also hallucinate), verb.possession (give, but also inherit).
-# 3. From any file, the senses at most two steps of hypernymy from a class sense: the class sense, its hypernyms, its
-#    hyponyms and its siblings. This adds "sign", "read" and "teach" with similar verbs.
-
 Synsets = NDArray[np.int32]
 STEPS = 4
+"""Links from an object class to the senses that it is compared with. Four give 40,040 pairs for HICO-DET's 80 objects;
+the paper reports 40K."""
 VERB_STEPS = 2
+"""Links from a verb class to senses of any lexicographer file: its hypernyms, hyponyms and siblings ("read")."""
 
 _ABSTRACT = "act attribute cognition event feeling motive phenomenon process quantity relation state time"
 INVISIBLE = frozenset(f"noun.{file}" for file in _ABSTRACT.split())
 """Lexicographer files of things that an image cannot show. Communication (signs) and possession (money) are visible."""
 BODILY = frozenset({"verb.body", "verb.consumption", "verb.contact", "verb.motion"})
+"""Lexicographer files of movements of or by the body."""
 MIXED = frozenset({"verb.change", "verb.competition", "verb.creation", "verb.perception", "verb.possession"})
+"""Lexicographer files that mix visible actions (cook, paint) with others (evolve, formulate)."""
 
 
 def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Synsets]:
-    """Return the senses to compare with each of C object classes: all class senses, and nearby senses.
+    """Return the pairs of C object classes (sense IDs) and senses to compare: all class senses, and nearby senses.
 
-    A sense is nearby if at most ``steps`` hypernym or hyponym links are between class and sense. Nearby senses in the
-    lexicographer files :data:`INVISIBLE` (things that images cannot show) are left out. ``classes`` are the (C,) IDs of
-    the class senses. Return the (n,) index of the class and the (n,) ID of the sense of n pairs, sorted by class. Each
-    class is also paired with itself.
+    A sense is nearby if at most ``steps`` hypernym or hyponym links are between class and sense, and its lexicographer
+    file is not in :data:`INVISIBLE`. Return the (n,) index of the class and the (n,) ID of the sense of n pairs, sorted
+    by class. Each class is also paired with itself.
     """
     owner, nearby = senses_near(classes, steps)
     words = lexicon()
@@ -71,9 +58,9 @@ def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Sy
 def verb_vocabulary(classes: Synsets) -> Synsets:
     """Return the ascending IDs of the verb senses to compare with the verb classes, given the IDs of class senses.
 
-    These are the senses in the lexicographer files :data:`BODILY` (verbs of motion, contact, ...), the senses in
-    :data:`MIXED` (verbs of change, creation, ...) that occur in sense-tagged texts, and the senses at most two hypernym
-    or hyponym links from a class sense. In a lexicon other than WordNet, these are all verb senses.
+    These are the senses in the lexicographer files :data:`BODILY`, the senses in :data:`MIXED` that occur in
+    sense-tagged texts, and the senses at most two hypernym or hyponym links from a class sense: 7,172 for HICO-DET. The
+    paper does not list its about 7,150 senses. In a lexicon other than WordNet, these are all verb senses.
     """
     words = lexicon()
     verbs = range(words.nouns, len(words))
@@ -93,8 +80,7 @@ def is_tagged(sense: int, part: Part) -> bool:
 def senses_near(synsets: Synsets, steps: int) -> tuple[Indices, Synsets]:
     """Return the senses that are at most ``steps`` hypernym or hyponym links from each of the given synsets.
 
-    The result is n pairs: the (n,) index into ``synsets``, ascending, and the (n,) ID of a sense that is near this
-    synset; each synset is near itself.
+    The result is the (n,) index into ``synsets``, ascending, and the (n,) ID of a sense near it, or the synset itself.
     """
     first, neighbour = _links()
     found = frontier = distinct(_join(np.arange(len(synsets)), synsets))
@@ -146,12 +132,10 @@ class Plan:
 
     Attributes:
         part: "verb", "object" or "interaction" (:func:`plan_whole`).
-        class_synset: (m,) ID of the class sense of each pair; pairs are sorted by the names of both senses.
-        synset: (m,) ID of the sense that is compared with the class sense.
+        class_synset, synset: (m,) ID of the class sense of each pair, and of the other sense; sorted by their names.
         question: (m,) index of the question whose answer rates the pair.
         first, second: (n,) IDs of the two senses of each question, in the order of their names.
-        described: in a plan of whole interactions, the texts of the interactions; the IDs above are then indices into
-            this list. None in a plan of senses.
+        described: texts of whole interactions, of which the IDs above are then indices; None in a plan of senses.
     """
 
     part: Subject
@@ -188,16 +172,11 @@ def object_rule(steps: int = STEPS) -> str:
 
 
 def plan_dataset(classes: HoiClasses, *, steps: int = STEPS) -> dict[Part, Plan]:
-    """Plan all pairs of a map for a dataset: its verb classes and its object classes, with the senses to compare.
-
-    Verb classes are compared with :func:`verb_vocabulary`, object classes with :func:`object_neighbours`.
-    """
+    """Plan all pairs of a dataset's map: verb classes with :func:`verb_vocabulary`, objects with their neighbours."""
     verbs, objects = class_senses(classes, "verb"), class_senses(classes, "object")
     owner, nearby = object_neighbours(objects, steps)
-    return {
-        "verb": _all_with_all("verb", verbs, verb_vocabulary(verbs)),
-        "object": _plan("object", objects[owner], nearby),
-    }
+    of_verbs = _all_with_all("verb", verbs, verb_vocabulary(verbs))
+    return {"verb": of_verbs, "object": _plan("object", objects[owner], nearby)}
 
 
 def plan_needed(
@@ -215,7 +194,7 @@ def needed_senses(
     predictions: Sequence[Interactions], object_words: ObjectWords = "phrase-first"
 ) -> dict[Part, Synsets]:
     """Return the ascending IDs of all possible senses of the words in predicted triplets, by part of speech."""
-    found: dict[Part, Synsets] = {}
+    found = {}
     for part in POS:
         used = [(getattr(table, f"{part}s"), np.unique(getattr(table, part)).tolist()) for table in predictions]
         words = {vocabulary[index] for vocabulary, indices in used for index in indices}
@@ -225,10 +204,7 @@ def needed_senses(
 
 
 def plan_pairs(part: Part, pairs: Sequence[tuple[str, str]]) -> Plan:
-    """Return the plan of (class synset, synset) name pairs; duplicates and pairs of equal synsets are left out.
-
-    Raise OptionError if a name is not the name of a synset of this part of speech.
-    """
+    """Return the plan of distinct (class synset, synset) names, without equal ones; OptionError for unknown names."""
     ids = {name: _synset(part, name) for pair in pairs for name in pair}
     synsets = np.array([[ids[name] for name in pair] for pair in pairs], np.int32).reshape(-1, 2)
     return _plan(part, synsets[:, 0], synsets[:, 1])
@@ -256,7 +232,6 @@ def _all_with_all(part: Part, classes: Synsets, synsets: Synsets) -> Plan:
 
 
 def _plan(part: Part, class_synset: Synsets, synset: Synsets) -> Plan:
-    """Return the plan of (class sense, sense) pairs, sorted by name, without duplicates and pairs of equal senses."""
     different = class_synset != synset
     class_synset, synset = class_synset[different], synset[different]
     occurring = np.flatnonzero(np.bincount(np.concatenate([class_synset, synset])))
@@ -279,7 +254,7 @@ class WholePlan(NamedTuple):
         plan: the m pairs, with the texts that raters get.
         rows: (class verb, class object, predicted verb, predicted object) of each of the m pairs, as written to a map.
         rule: description of the rule by which the pairs were selected.
-        refused: predicted words that are not sent to raters, because their text could manipulate a rater.
+        refused: predicted words that are not sent to raters, see :func:`is_refused`.
     """
 
     plan: Plan
@@ -364,8 +339,7 @@ def _pairs(predictions: Sequence[Interactions], verbs: list[str], objects: list[
 def _best_senses(part: Part, table: SimilarityTable, class_senses: Ints, words: list[str]) -> Ints:
     """Return the (C, W) ID of the sense in which each of W words is compared with each of C class words; -1 for none.
 
-    The sense is the class sense if the words are equal; else the sense that is most similar to the class sense, in
-    ``table``; else the word's first sense. ``class_senses`` are the (C,) IDs of the class senses.
+    It is the class sense if the words are equal, else the most similar sense in ``table``, else the word's first sense.
     """
     candidates = [resolve(word, part, _SHOE.object_words).candidates for word in words]
     first = np.array([of_word[0].synset if of_word else -1 for of_word in candidates], np.int32)

@@ -1,10 +1,9 @@
 """Prompts: text files that describe a pair and the rating scale to a rater, and the requests made from prompts.
 
-A prompt file has four sections. Each begins with a line that contains only its name in brackets: ``[instructions]``;
-``[one]``, the question about a single pair; ``[several]``, the question about several pairs, with the field ``$pairs``;
-and ``[pair]``, the text of each pair within ``$pairs``, with the field ``$id``. The fields ``$first_words`` and
-``$first_gloss`` are the words and the definition of the first sense, ``$second_words`` and ``$second_gloss`` those of
-the second sense. Whole interactions have ``$first_verb_words`` and so on. A dollar sign is written ``$$``.
+A prompt file has four sections, each after a line with its name: ``[instructions]``; ``[one]``, the question about a
+single pair; ``[several]``, the question about several pairs, with the field ``$pairs``; and ``[pair]``, the text of
+each of these pairs, with the field ``$id``. ``$first_words``, ``$first_gloss``, ``$second_words`` and ``$second_gloss``
+are words and definitions of the two senses; whole interactions have ``$first_verb_words`` and so on.
 """
 
 import hashlib
@@ -63,9 +62,7 @@ class Question:
 
     Attributes:
         key: answer key: 16-byte digest of everything that can change the answer.
-        part: "verb", "object" or "interaction".
-        first: the sense whose name sorts first; for interactions, the class.
-        second: the other sense; for interactions, the predicted interaction.
+        first, second: the two senses in the order of their names; or the class and the predicted interaction.
         attempt: 1; or 2, if the question is sent again because the first answer contained no rating.
     """
 
@@ -77,10 +74,10 @@ class Question:
 
 
 def ids_of(keys: Sequence[bytes]) -> tuple[str, ...]:
-    """Return the IDs by which an answer refers to the questions of a request, given the questions' answer keys.
+    """Return the IDs by which an answer refers to the questions of a request, derived from their answer keys.
 
-    IDs are distinct and derived from the keys. They have three digits, or nine for over 100 questions, and are not
-    consecutive, so that an ID is not mistaken for a rating, or for the ID of a pair that the model skipped.
+    They have three digits, or nine for over 100 questions, and are not consecutive, so that an ID is not mistaken for a
+    rating, or for the ID of a pair that the model skipped.
     """
     least = 100 if len(keys) <= 100 else 100_000_000
     taken: dict[int, None] = {}
@@ -93,32 +90,20 @@ def ids_of(keys: Sequence[bytes]) -> tuple[str, ...]:
 
 
 def describe(names: Sequence[str]) -> list[SenseText]:
-    """Return the texts of synsets, given their names, in the same order.
-
-    Raise MissingExtraError if WordNet's definitions cannot be read.
-    """
+    """Return the texts of the synsets with these names; MissingExtraError if WordNet's definitions cannot be read."""
     store, definitions = lexicon(), glosses(sorted(set(names)))
-    sense = {
-        name: SenseText(name, tuple(lemma.replace("_", " ") for lemma in store.lemmas(store.synset(name))), gloss)
-        for name, gloss in definitions.items()
-    }
-    return [sense[name] for name in names]
+    lemmas = {name: tuple(word.replace("_", " ") for word in store.lemmas(store.synset(name))) for name in definitions}
+    return [SenseText(name, lemmas[name], definitions[name]) for name in names]
 
 
 def key_maker(
     identity: Mapping[str, Any], prompt_digest: str, part: Subject, repeat: int = 1
 ) -> Callable[[bytes, bytes], bytes]:
-    """Return a function that computes the answer key of a pair of senses, for a rater and a prompt.
+    """Return a function that computes the answer key of two senses, each encoded with :meth:`SenseText.encoded`.
 
     The key is a 16-byte digest of the canonical JSON ``{"part", "prompt", "rater", "repeat", "senses": [first,
-    second]}``. The arguments of the returned function are the first and the second sense of the pair, each encoded with
-    :meth:`SenseText.encoded`.
-
-    Args:
-        identity: identity of the rater, see :func:`shoe.maps.config.identity_of`.
-        prompt_digest: digest of the prompt's text; empty for a rater that reads no prompts.
-        part: "verb", "object" or "interaction".
-        repeat: 1 for the first rating of a pair by the rater, 2 for the second, and so on.
+    second]}``. ``identity`` is that of the rater (:func:`shoe.maps.config.identity_of`); ``prompt_digest`` is empty for
+    a rater that reads no prompts; ``repeat`` is 1 for the first rating of a pair by the rater, 2 for the second.
     """
     before = canonical({"part": part, "prompt": prompt_digest, "rater": identity, "repeat": repeat})
     begun = hashlib.blake2b(before[:-1] + b',"senses":[', digest_size=KEY_BYTES)
@@ -149,14 +134,12 @@ class Rendered(NamedTuple):
     ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """Content of a prompt file.
 
     Attributes:
         digest: first 16 hex digits of the text's SHA-256.
-        one, several: templates of the question about a single pair, and about several pairs.
-        pair: template of the text of each of several pairs.
+        one, several, pair: templates of the question about one pair, about several pairs, and of each of the latter.
         overheads: number of characters of ``one``, ``several`` and ``pair`` if all fields are empty.
     """
 
@@ -170,10 +153,7 @@ class Prompt:
 
     @classmethod
     def read(cls, path: Path, fields: Sequence[str]) -> Self:
-        """Read a prompt file; ``fields`` are the names of its required fields, without the dollar sign.
-
-        Raise InputError if a section or field is missing or unknown, or a section occurs twice.
-        """
+        """Read a prompt file; InputError for missing, unknown or repeated sections, or other fields than ``fields``."""
         text, digest, bodies = read_prompt(path, _SECTIONS)
         body = {name: body if name == "pair" else body.rstrip("\n") for name, body in bodies.items()}
         check_fields(path, "one", body["one"], fields)
@@ -185,8 +165,7 @@ class Prompt:
         return cls(text, digest, body["instructions"], one, several, pair, overheads)
 
 
-@dataclass(frozen=True, slots=True)
-class Prompts:
+class Prompts(NamedTuple):
     """Prompts about pairs of verbs, of objects, and of whole interactions."""
 
     verb: Prompt
@@ -205,15 +184,12 @@ class Prompts:
         return cls(read("verb", ""), read("object", ""), read("interaction", "verb_", "object_"))
 
     def prompt_for(self, part: Subject) -> Prompt:
-        """Return the prompt for "verb", "object" or "interaction"."""
+        """Return the prompt for one part of questions."""
         prompt: Prompt = getattr(self, part)
         return prompt
 
     def render(self, group: Sequence[Question], *, several: bool) -> Rendered:
-        """Return the text of a request about a group of questions, all of the same part.
-
-        ``several`` selects the prompt's form for several pairs, which has IDs; it is required for several questions.
-        """
+        """Return the text of a request about questions of the same part, with IDs if ``several``."""
         prompt, ids = self.prompt_for(group[0].part), ids_of([question.key for question in group])
         pairs = [_fill_in("first", question.first) | _fill_in("second", question.second) for question in group]
         if not several:
@@ -242,12 +218,12 @@ class Group(Request):
 
     @property
     def part(self) -> Subject:
-        """Part of the questions: "verb", "object" or "interaction"."""
+        """Part of the questions."""
         return self.questions[0].part
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """ID of three or nine digits per question, by which an answer refers to the question; see :func:`ids_of`."""
+        """ID per question, by which an answer refers to the question; see :func:`ids_of`."""
         return ids_of(self.keys)
 
     def payload(self) -> Mapping[str, Any]:
@@ -259,12 +235,9 @@ class Group(Request):
 
     def about(self) -> Mapping[str, Any]:
         """Return the data that is stored together with the answer: IDs, part, pairs, and digest of the prompt."""
-        return {
-            "ids": self.ids,
-            "part": self.part,
-            "pairs": [(question.first.name, question.second.name) for question in self.questions],
-            "prompt": self._prompts.prompt_for(self.part).digest if self._prompts else "",
-        }
+        pairs = [(question.first.name, question.second.name) for question in self.questions]
+        digest = self._prompts.prompt_for(self.part).digest if self._prompts else ""
+        return {"ids": self.ids, "part": self.part, "pairs": pairs, "prompt": digest}
 
     def characters(self) -> int:
         """Return an upper bound of the number of characters in the messages; 0 for a rater that reads no prompts."""
@@ -274,7 +247,7 @@ class Group(Request):
         return self._prompts.length(self.questions, several=self._several) + second
 
     def parts(self) -> "Sequence[Group]":
-        """Return requests with a single question each, one for each question of this request."""
+        """Return a request with a single question for each question of this request."""
         if len(self.questions) == 1:
             return [self]
         return [Group([question], self._prompts, several=self._several) for question in self.questions]
@@ -296,8 +269,8 @@ def _fill_in(field: str, sense: SenseText) -> dict[str, str]:
 def read_prompt(path: Path, sections: Sequence[str] = ()) -> tuple[str, str, dict[str, str]]:
     """Return the text of a prompt file, the first 16 hex digits of its SHA-256, and the body of each section by name.
 
-    ``sections`` are the names of the required sections, in any order; if empty, the file is not split into sections.
-    Raise InputError if the file has other sections, or is not UTF-8.
+    ``sections`` are the required sections; if empty, the file is not split. Raise InputError if the file has other
+    sections, or is not UTF-8.
     """
     try:
         text = read_bytes(path).decode().replace("\r\n", "\n")
@@ -312,10 +285,9 @@ def read_prompt(path: Path, sections: Sequence[str] = ()) -> tuple[str, str, dic
 
 
 def check_fields(path: Path, section: str, text: str, fields: Sequence[str]) -> None:
-    """Raise InputError if a field is missing or unknown in a prompt's section, or a dollar sign is not escaped.
+    """Raise InputError if a field is missing or unknown in the text of a prompt's section, or a $ is not escaped.
 
-    ``section`` is the name of the section, for the error message, and ``text`` its text; ``fields`` are the names of
-    the required fields without dollar sign.
+    ``fields`` are the names of the required fields without dollar sign.
     """
     template = Template(text)
     if not template.is_valid():

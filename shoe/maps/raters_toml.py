@@ -1,27 +1,7 @@
-"""Read raters.toml. Error messages name the file, rater and field, the value found, and the values expected.
+"""Read raters.toml, of which docs/maps.md has an example.
 
-::
-
-    currency = "USD"
-
-    [ensemble]
-    prefilter = ["verb"]    # in these parts of speech, the other raters skip pairs that the first rater rated 0,
-    sample = 400            # except a random sample of this size,
-    seed = 0                # drawn with this random seed
-
-    [[rater]]
-    name = "qwen"           # column of the rater in the map
-    kind = "openai"
-    model = "qwen3-32b"
-    revision = ""
-    pairs_per_request = 1
-    repeats = 1
-    base_url = "http://localhost:8000/v1"    # and further settings of the kind
-    sampling = {temperature = 0, max_tokens = 20}
-    price = {input = 0.1, output = 0.3, cached_input = 0.05}    # per million tokens
-    limits = {concurrency = 16, requests_per_minute = 600, timeout = 120, tries = 6}
-
-API keys are never in the file: ``api_key_env`` and ``headers`` name environment variables that contain the values.
+Error messages name the file, rater and field, the value found, and the values expected. API keys are never in the file:
+``api_key_env`` and ``headers`` name environment variables that contain the values.
 """
 
 import os
@@ -60,10 +40,7 @@ _Kind = TypeVar("_Kind", bound=msgspec.Struct)
 
 
 def read_raters(path: str | Path) -> RatersFile:
-    """Read raters.toml.
-
-    Raise InputError if the file is not TOML, a field is unknown or invalid, or a value looks like an API key.
-    """
+    """Read raters.toml; InputError if it is not TOML, a field is invalid, or a value looks like an API key."""
     path = Path(path)
     try:
         content = tomllib.loads(read_bytes(path).decode("utf-8-sig"))
@@ -169,7 +146,7 @@ def _plain(info: inspect.Type) -> inspect.Type:
 
 
 def _words(info: inspect.Type, value: Any) -> str:
-    """Describe the valid values of a field of type ``info``: the range if ``value`` has this type, else the type."""
+    """Return the range of a field of type ``info`` as text if ``value`` has this type, else the type."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     match info:
         case inspect.IntType(ge=int() as least, le=int() as most) if is_number:

@@ -90,10 +90,7 @@ _HIGHEST = re.compile(
 
 
 def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
-    """Parse the first choice of the chat completion ``raw``, which answers the questions with the IDs ``ids``.
-
-    Return a rating 0 to 4 per ID, or a negative ``State`` if the answer contains no valid rating.
-    """
+    """Parse a chat completion that answers the questions ``ids``: a rating 0 to 4, or a negative ``State``, per ID."""
     choices = raw.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message = found if isinstance(found := choice.get("message"), dict) else {}
@@ -115,8 +112,12 @@ def read_text(text: str, ids: Sequence[str]) -> list[int]:
     """
     if len(ids) == 1 and (plain := _PLAIN.fullmatch(text)):
         return [int(plain[1])]  # nearly all answers have this form
-    said = _without_thoughts(text) if len(text) <= _LONGEST else ""
-    written = _without_markup(said)
+    if len(text) > _LONGEST:
+        return [State.UNPARSED_ONCE] * len(ids)
+    # Without reasoning in tags such as <think>; a tag without its counterpart removes the text on its side.
+    said = _THOUGHT_START.split(_THOUGHT_END.split(_THOUGHT.sub(" ", text))[-1])[0]
+    written = _LABEL_TAG.sub(r"\n\1: ", said.translate(_FULL_WIDTH))  # <rating> becomes "rating:"
+    written = _BRACKETED.sub(r" \1 ", _MARKUP.sub(" ", written))
     scales = [(found[1] or "4", found[2] or "5") for found in _HIGHEST.finditer(said)]
     if any(highest != "4" or points not in ("4", "5") for highest, points in scales) or any(
         (found["low"], found["high"]) not in (("0", "4"), ("4", None)) for found in _SCALE.finditer(written)
@@ -135,7 +136,7 @@ def read_text(text: str, ids: Sequence[str]) -> list[int]:
 
 
 def read_by_id(ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-    """Return the rating per ID from ``{"ratings": {id: rating}}``, the stored answer of raters that write no text."""
+    """Return the rating per ID from the stored answer ``{"ratings": {id: rating}}`` of raters that write no text."""
     return [raw["ratings"][name] for name in ids]
 
 
@@ -157,7 +158,7 @@ def _single_ratings(text: str, own_id: str) -> Iterator[int | None]:
 
 
 def _given_by_id(text: str, ids: frozenset[str]) -> Iterator[tuple[str, int | None]]:
-    """Yield (ID, rating) for each rating that follows one of ``ids`` in a text; the rating is None if it is invalid."""
+    """Yield (ID, rating) for each rating that follows one of ``ids`` in a text; None for an invalid rating."""
     for part in _OBJECT.findall(text):
         named = {found["id"] for found in _OBJECT_ID.finditer(part)}
         if len(named) == 1 and named <= ids:
@@ -173,21 +174,6 @@ def _rating(found: re.Match[str]) -> int | None:
     whole = _WHOLE.fullmatch(found["value"])
     is_range = found["more"] is not None and _OF_FOUR.fullmatch(found["more"]) is None
     return None if whole is None or is_range else int(whole[1])
-
-
-def _without_thoughts(text: str) -> str:
-    """Return the text without the model's reasoning in tags such as <think>.
-
-    After an opening tag without a closing tag, the rest of the text is removed; before a closing tag without an opening
-    tag, the text before it is removed.
-    """
-    return _THOUGHT_START.split(_THOUGHT_END.split(_THOUGHT.sub(" ", text))[-1])[0]
-
-
-def _without_markup(text: str) -> str:
-    """Return the text without Markdown and HTML, with ASCII for full-width characters; <rating> becomes "rating:"."""
-    text = _LABEL_TAG.sub(r"\n\1: ", text.translate(_FULL_WIDTH))
-    return _BRACKETED.sub(r" \1 ", _MARKUP.sub(" ", text))
 
 
 def _content(content: Any) -> str:

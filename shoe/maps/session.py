@@ -60,11 +60,9 @@ class _Column:
     """Questions of one plan for one repeat of a rater.
 
     Attributes:
-        rows: (n,) indices of the questions in the plan.
-        keys: (n, 2) answer keys of the questions, see :data:`shoe.llm.ledger.Keys`.
-        earlier: (n,) ratings in other ledgers of the rater, or negative states.
+        rows, keys: (n,) indices of the questions in the plan, and their (n, 2) answer keys.
+        earlier, states: (n,) ratings or negative states in other ledgers of the rater, and in all so far.
         own: (n,) whether the question belongs to this shard.
-        states: (n,) states of the questions so far.
     """
 
     plan: Plan
@@ -92,18 +90,17 @@ class RaterSession:
     cache: AnswerCache | None = None
 
     def __init__(self, config: RaterConfig, start: int, prompts: Prompts, folder: Path, shard: Shard | None) -> None:
-        """Create a session; no request is sent.
+        """Create a session of the rater whose first column in the map is ``start``; no request is sent.
 
-        ``start`` is the index of the rater's first column in the map. ``shard`` is the part of the questions that this
-        process sends, and stores in its own ledger; None for all. Raise OptionError if there is a shard, and only one
-        process may query the rater.
+        ``shard`` is the part of the questions that this process sends, and stores in its own ledger; None for all.
+        Raise OptionError if there is a shard, and only one process may query the rater.
         """
         if shard and not config.divisible:
             raise OptionError(
                 f"--shard: rater {quote(config.name)} is of kind {config.kind}, which only one process may query: "
                 "remove the rater or the option"
             )
-        self.config, self._shard, self._prompts_given = config, shard, prompts
+        self.config, self._shard, self._all_prompts = config, shard, prompts
         self.columns = slice(start, start + config.repeats)
         self.cluster: Cluster | None = None
         self._prompts = prompts if config.prompted else None
@@ -123,9 +120,8 @@ class RaterSession:
         """Discard stored answers without a rating, so that their questions are sent again.
 
         ``states`` are the states to discard: "unparsable", "refused" or both. Calls with the same ``states`` have no
-        effect until a call with empty ``states``, at the end of the run: a resumed run keeps its answers. Nothing
-        happens if the rater reads no prompts or has no file of answers (ledger). ``say`` is a callback for a message,
-        which is called if another process uses the ledger.
+        effect until a call with empty ``states``, at the end of the run: a resumed run keeps its answers. ``say`` is a
+        callback for a message, which is called if another process uses the ledger.
         """
         if not self.ledger.path.exists() or not self.config.prompted:
             return
@@ -145,8 +141,7 @@ class RaterSession:
     def measured(self) -> tuple[float | None, float | None, float | None]:
         """Return input tokens per character of a prompt, output tokens per pair, and median seconds per request.
 
-        They are computed from the latest stored answers. A value is None if the answers do not report it, or the rater
-        reads no prompts.
+        They are computed from the latest stored answers to prompts; None if the answers do not report a value.
         """
         entries = list(answers(self.ledger.path, _LATEST)) if self._prompts else []
         times = [entry["answer"]["seconds"] for entry in entries if "seconds" in entry["answer"]]
@@ -169,11 +164,8 @@ class RaterSession:
 
     def addresses(self) -> Counter[str]:
         """Return {URL of an endpoint: number of stored answers from it}."""
-        return Counter(
-            entry.get("address") or address_in(ledger.identity)
-            for ledger in (self.ledger, *self._earlier)
-            for entry in answers(ledger.path)
-        )
+        ledgers = (self.ledger, *self._earlier)
+        return Counter(entry.get("address") or address_in(of.identity) for of in ledgers for entry in answers(of.path))
 
     def rate(
         self, wanted: Sequence[tuple[Plan, Indices]], budget: Budget, tally: Tally, say: Callable[[str], None]
@@ -181,10 +173,9 @@ class RaterSession:
         """Copy cached answers into the file of answers (ledger), send unanswered questions, and return all answers.
 
         ``wanted`` are plans, each with the indices of n of its questions, which are asked ``repeats`` times. Return two
-        (n, repeats) arrays per plan: rating 0 to 4 or negative :class:`~shoe.llm.ledger.State` of each question; and
-        whether the answer came from the cache. If ``budget.reason`` is "known" (only stored answers are wanted), no
-        question is sent, and cached answers are not copied. Raise ShoeError if the rater cannot continue, or the ledger
-        cannot be read or written.
+        (n, repeats) arrays per plan: rating 0 to 4 or negative state of each question; and whether the answer came from
+        the cache. If ``budget.reason`` is "known" (only stored answers are wanted), no question is sent, and cached
+        answers are not copied. Raise ShoeError if the rater cannot continue, or the ledger cannot be read or written.
         """
         for ledger in self._earlier:
             ledger.refresh()
@@ -216,8 +207,7 @@ class RaterSession:
                 count = sum(int(column.wanted(state).sum()) for column in columns)
                 if count and not budget.stopping:
                     tally.total += count
-                    size = 1 if state == State.REFUSED_TOGETHER else self._size
-                    groups = self._groups([(column, column.wanted(state)) for column in columns], size, attempt)
+                    groups = self._groups(columns, state, attempt)
                     if self.cluster and config.divisible and (config.prompted or config.is_local):
                         self._distribute(self.cluster, groups, recorder)
                     else:
@@ -232,11 +222,10 @@ class RaterSession:
     def _take_cached(
         self, columns: Sequence[_Column], attempt: int, wanted: State, writer: Writer | None = None
     ) -> int:
-        """Look up cached answers to the questions in a state, and replace the states of the answered questions.
+        """Replace the states of questions that have a cached answer; return the number of questions with final answers.
 
         With a ``writer``, the answers are written into the ledger. After --ask-again, only ratings are used. An answer
-        to several questions is used only if it does not count as the second answer to a question that was asked
-        otherwise. Return the number of questions whose answers are final.
+        to several questions is used only if it does not count as the second answer to a question asked otherwise.
         """
         count, written = 0, set[bytes]()
         if self.cache is None or not self.cache.exists():
@@ -267,11 +256,9 @@ class RaterSession:
                 [plan.texts[synset][1] for synset in side[rows].tolist()] for side in (plan.first, plan.second)
             )
             for repeat in range(1, self.config.repeats + 1):
-                keys = [
-                    as_keys(b"".join(map(key, first, second)))
-                    for ledger in (self.ledger, *self._earlier)
-                    for key in [key_maker(ledger.identity, self.prompt_digest(plan.part), plan.part, repeat)]
-                ]
+                about, ledgers = (self.prompt_digest(plan.part), plan.part, repeat), (self.ledger, *self._earlier)
+                makers = (key_maker(ledger.identity, *about) for ledger in ledgers)
+                keys = [as_keys(b"".join(map(key, first, second))) for key in makers]
                 known = [ledger.states(other) for ledger, other in zip(self._earlier, keys[1:], strict=True)]
                 unrated = np.full(len(rows), State.UNRATED, np.int8)
                 # A request belongs to the shard of its first question.
@@ -280,7 +267,7 @@ class RaterSession:
                 yield _Column(plan, rows, keys[0], np.max([unrated, *known], axis=0), own, unrated)
 
     def _update(self, columns: Iterable[_Column], end: int | None = None) -> None:
-        """Update the states from the ledger, up to byte ``end``, or else from the rater's other ledgers."""
+        """Update the states from the ledger, up to byte ``end``, and from the rater's other ledgers."""
         self.ledger.refresh(end)
         for column in columns:
             states = self.ledger.states(column.keys)
@@ -296,20 +283,20 @@ class RaterSession:
         config, limits = self.config, self.config.limits
         workers = cluster.workers(limits.concurrency, is_local=config.is_local)
         each = limits.divided(workers)
-        make = partial(_client, msgspec.structs.replace(config, limits=each), self._prompts_given)
+        make = partial(_client, msgspec.structs.replace(config, limits=each), self._all_prompts)
         settings = self.ledger.identity, recorder.terms, recorder.remembered(), config.is_local
         job = Job(config.name, make, each.concurrency, *settings)
         Spread(cluster, job, workers, recorder, self.ledger.path).run(groups)
 
-    def _groups(self, wanted: Sequence[tuple[_Column, Mask]], size: int, attempt: int) -> Iterator[Group]:
-        """Yield requests with the questions in the (n,) mask of each column.
+    def _groups(self, columns: Iterable[_Column], state: State, attempt: int) -> Iterator[Group]:
+        """Yield requests with the questions in ``state``, grouped by their index, the same number of indices each.
 
-        Questions are grouped by index, ``size`` indices per request. So a question is always together with the same
-        others, whichever questions are already answered.
+        So a question is always together with the same others, whichever questions are already answered.
         """
-        for column, mask in wanted:
+        size = 1 if state == State.REFUSED_TOGETHER else self._size
+        for column in columns:
             plan = column.plan
-            for _, group in groupby(np.flatnonzero(mask).tolist(), lambda row: row // size):
+            for _, group in groupby(np.flatnonzero(column.wanted(state)).tolist(), lambda row: row // size):
                 questions = []
                 for row in group:
                     index = column.rows[row]
@@ -333,17 +320,14 @@ class Raters:
     """Sessions of all raters in raters.toml; if ``shard`` (part of the questions) is given, only this part is sent."""
 
     def __init__(self, file: RatersFile, prompts: Prompts, folder: Path, shard: Shard | None = None) -> None:
-        """Create the sessions; no request is sent.
+        """Create the sessions with ledgers in ``folder``; no request is sent.
 
-        ``folder`` is the folder of the ledgers, which is created when the first answer is stored. Raise OptionError if
-        two raters have the same settings, or there is a shard and only one process may query a rater.
+        Raise OptionError if two raters have the same settings, or there is a shard that a rater does not support.
         """
         self.file, self.prompts, self.shard = file, prompts, shard
         starts = accumulate((config.repeats for config in file.raters), initial=0)
-        self.sessions = [
-            RaterSession(config, start, prompts, folder, shard)
-            for config, start in zip(file.raters, starts, strict=False)
-        ]
+        each = zip(file.raters, starts, strict=False)
+        self.sessions = [RaterSession(config, start, prompts, folder, shard) for config, start in each]
         seen: dict[bytes, str] = {}
         for session in self.sessions:
             name = session.config.name

@@ -1,10 +1,11 @@
 """Create a map from tables of ratings, or merge several maps and tables into one map with the columns of all."""
 
 import hashlib
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -29,15 +30,12 @@ _MADE_BY_MERGING = {"name", "dataset", "ensemble", "raters", "digest"}
 """Keys of a merged map's map.json besides the list of its sources, unless further keys are added by hand."""
 
 
-@dataclass(frozen=True, slots=True)
-class RatingSource:
+class RatingSource(NamedTuple):
     """Ratings of R raters from one table or map.
 
     Attributes:
         name: path of the table, or name of the map, for error messages.
-        raters: the R raters, in the order of the columns.
-        pairs: per part of speech, m pairs with their (m, R) ratings.
-        lines: per part of speech, (m,) line number of each pair in its file, for error messages.
+        pairs, lines: per part of speech, m pairs with their (m, R) ratings, and (m,) line number of each in its file.
         origin: description of this source in the map.json of a new map.
         whole: ratings of whole interactions in R columns; None if the source has no such ratings.
     """
@@ -61,17 +59,14 @@ def import_tables(
 ) -> SimilarityMap:
     """Create a similarity map from tables of ratings, and return it as loaded from its folder.
 
+    Raise InputError if a table is invalid (with its file, line and field), or the folder is neither new nor empty;
+    raise OptionError for a model of an unknown rater, an unknown map, or a map with a rater of the same name.
+
     Args:
-        folder: folder of the map; it must not exist or must be empty.
         paths: tables, see :func:`read_source`; each table may contain verb pairs and object pairs.
         models: model of each rater, by the rater's name; "table FILE" for raters that are not included.
         prose: further fields of map.json, such as provenance and licence.
         extends: name of a shipped map whose ratings belong to the new map as well; they are not copied.
-
-    Raises:
-        InputError: if a table is invalid (with its file, line and field), or the folder is not new.
-        OptionError: if ``models`` names a rater that no table has, ``extends`` is not a shipped map, or the shipped map
-            has a rater of the same name.
     """
     check_is_new(folder)
     if extends is not None and extends not in shipped_maps():
@@ -95,17 +90,10 @@ def import_tables(
 def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
     """Merge maps and tables into one similarity map with the columns of all their raters, and return the merged map.
 
-    It contains the pairs of all sources; a rating is missing if the rater did not rate the pair. The order of the
-    sources, and merging in several steps, only affects the order of the columns. The ensemble is that of the maps if
-    they all have the same ensemble, otherwise "mean".
-
-    Args:
-        folder: folder of the merged map; it must not exist or must be empty.
-        names: sources: first a map, then maps or tables. Maps are given by shipped name or folder, tables by file.
-
-    Raises:
-        InputError: if a source is invalid, two sources have a rater of the same name, or the maps' datasets differ.
-        OptionError: if a map does not exist.
+    ``names`` are sources: first a map, then maps (shipped name or folder) or tables (file). Their order, and merging in
+    several steps, only affects the order of the columns. The ensemble is that of all maps, or else "mean". Raise
+    InputError if a source is invalid, the folder is neither new nor empty, two sources have a rater of the same name,
+    or the maps' datasets differ; raise OptionError if a map does not exist.
     """
     check_is_new(folder)
     first = SimilarityMap.load(names[0])
@@ -127,15 +115,9 @@ def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
     raters, pairs = _side_by_side(sources)
     origins = [origin for source in sources for origin in _origins(source.origin)]
     ensembles = {source.origin["ensemble"] for source in sources if "ensemble" in source.origin}
-    write_map(
-        folder,
-        dataset=first.dataset,
-        raters=raters,
-        pairs=pairs,
-        ensemble=ensembles.pop() if len(ensembles) == 1 else "mean",
-        prose={"merged": sorted(origins, key=msgspec.json.encode)},
-        whole=_wholes_side_by_side(sources),
-    )
+    ensemble, whole = ensembles.pop() if len(ensembles) == 1 else "mean", _wholes_side_by_side(sources)
+    prose = {"merged": sorted(origins, key=msgspec.json.encode)}
+    write_map(folder, dataset=first.dataset, raters=raters, pairs=pairs, ensemble=ensemble, prose=prose, whole=whole)
     return SimilarityMap.load(folder)
 
 
@@ -172,11 +154,7 @@ def read_source(path: Path) -> RatingSource:
 def check_same_part(
     path: Path, class_sense: NDArray[np.integer], sense: NDArray[np.integer], first_line: int = 2
 ) -> None:
-    """Raise InputError if a line of a table contains a verb and a noun; the message names the first such line.
-
-    ``class_sense`` and ``sense`` are the (n,) sense IDs in the two columns; ``first_line`` is the line number of the
-    first ID. ``path`` is the path of the table, for the error message.
-    """
+    """Raise InputError if a line of a table contains a verb and a noun, given the (n,) sense IDs in both columns."""
     verb = class_sense >= lexicon().nouns
     for row in np.flatnonzero(verb != (sense >= lexicon().nouns))[:1].tolist():
         name, other = names_of([int(class_sense[row]), int(sense[row])])
@@ -204,13 +182,9 @@ def _joined(sources: Sequence[RatingSource], part: Part, column: Mapping[str, in
             of_rater = ratings[:, column[rater.name]]
             for row in np.flatnonzero((new != MISSING) & (of_rater[rows] != MISSING))[:1].tolist():
                 name, other = given[row : row + 1].names()[0]
-                raise InputError(
-                    source.name,
-                    record=f"line {source.lines[part][row]}",
-                    field=rater.name,
-                    found=f"a second rating of {name} and {other}",
-                    expected="one rating per pair and rater, in all tables together",
-                )
+                record, found = f"line {source.lines[part][row]}", f"a second rating of {name} and {other}"
+                expected = "one rating per pair and rater, in all tables together"
+                raise InputError(source.name, record=record, field=rater.name, found=found, expected=expected)
             of_rater[rows] = np.maximum(of_rater[rows], new)
     return RatedPairs(class_sense, sense, ratings).by_name()
 
@@ -218,15 +192,12 @@ def _joined(sources: Sequence[RatingSource], part: Part, column: Mapping[str, in
 def _wholes_side_by_side(sources: Sequence[RatingSource]) -> WholeRatings | None:
     """Return the ratings of whole interactions, with the columns of all sources; None if no source has such ratings."""
     rows = sorted({row for source in sources if source.whole for row in source.whole.rows})
-    index = {row: number for number, row in enumerate(rows)}
-    ratings = np.full((len(rows), sum(len(source.raters) for source in sources)), MISSING, np.int8)
-    first = 0
+    tables = []
     for source in sources:
+        tables.append(np.full((len(rows), len(source.raters)), MISSING, np.int8))
         if source.whole:
-            columns = slice(first, first + len(source.raters))
-            ratings[[index[row] for row in source.whole.rows], columns] = source.whole.ratings
-        first += len(source.raters)
-    return WholeRatings(rows, ratings) if any(source.whole for source in sources) else None
+            tables[-1][[bisect_left(rows, row) for row in source.whole.rows]] = source.whole.ratings
+    return WholeRatings(rows, np.hstack(tables)) if any(source.whole for source in sources) else None
 
 
 def _source_of(similarity: SimilarityMap) -> RatingSource:

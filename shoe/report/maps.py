@@ -1,6 +1,7 @@
 """Similarity maps, their estimates and their rating runs in the terminal."""
 
 from collections.abc import Callable, Iterable, Iterator
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,10 @@ from rich.text import Text
 from shoe.core.errors import printable
 from shoe.maps.ablate import MapAblate, SizeSpreads, Spreads, Subset, SubsetSpread
 from shoe.maps.built_map import states_of, unanswered
-from shoe.maps.check import PartCheck
 from shoe.maps.complete import CompletedPairs, Completion, CompletionRound, Why
-from shoe.maps.cost_estimate import Estimate, Range
+from shoe.maps.cost_estimate import ANSWER_BYTES, Estimate, Range
 from shoe.maps.diff import MapDiff
-from shoe.maps.info import MapInfo
+from shoe.maps.info import MapInfo, PartCheck, uniform_raters
 from shoe.maps.job import PAPER, Outcome
 from shoe.maps.learn import MapLearned
 from shoe.maps.session import Raters
@@ -251,7 +251,9 @@ def estimate_table(estimate: Estimate) -> Group:
         made.add_row("all", *[""] * 5, _span(estimate.cost, _money) if estimate.cost else "unknown", "")
     asked = estimate.questions.items()
     planned = ", ".join(f"{estimate.rows[part]:,} {part} pairs ({number:,} to be asked)" for part, number in asked)
-    notes = (words(f"- {line}", longest=500) for line in estimate.assumptions)
+    notes = [words(f"- {line}", longest=500) for line in estimate.assumptions]
+    if requests := sum(rater.requests.likely for rater in estimate.raters if rater.requests):
+        notes.append(words(f"- answers on disk: about {ceil(requests * ANSWER_BYTES / 1e6):,} MB"))
     return Group(Text(f"planned: {planned}"), made, *notes)
 
 
@@ -287,6 +289,11 @@ def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
         for part, rated in outcome.parts.items():
             made.add_row(words(rater), part, *map(count, states_of(rated, column).values()))
     to.print(made)
+    for part, rated in outcome.parts.items():
+        ratings = dict(zip(raters.columns, rated.states.T, strict=True))
+        histograms = {name: np.bincount(of[of >= 0], minlength=HIGHEST + 1).tolist() for name, of in ratings.items()}
+        for line in uniform_raters(part, histograms):
+            print_line(to, f"warning: {line}", style="yellow")
     first = raters.sessions[0].config.name
     for part, rated in outcome.parts.items():
         if rated.sampled is not None:

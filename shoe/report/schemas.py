@@ -27,7 +27,7 @@ from shoe.scoring.bongard.score import BongardScore
 from shoe.scoring.evidence.audit import Audit
 from shoe.scoring.evidence.collect import CalibrationReport
 from shoe.study.analysis import StudyReport
-from shoe.study.metric.systems import MeasureComparison
+from shoe.study.metric.rankings import MeasureComparison
 from shoe.study.testers import TestersReport
 
 SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {

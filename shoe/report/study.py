@@ -13,7 +13,7 @@ from shoe.report.text import count, decimals, percent, print_line, print_lines, 
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.agreement import Ends, Figure
 from shoe.study.analysis import RULES, Agreement, StudyReport
-from shoe.study.metric.systems import Level, MeasureComparison
+from shoe.study.metric.rankings import Level, MeasureComparison
 from shoe.study.plan import Drawn, ProblemStudy, Study
 from shoe.study.raters_and_people import PeopleAndRaters
 from shoe.study.ratings import StudyRatings, shape_of

@@ -16,12 +16,12 @@ LEVELS = HIGHEST + 1
 
 
 def mean_kappa(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Return the mean quadratic weighted kappa of the pairs of raters with a defined kappa; None if there are none."""
+    """Return the mean quadratic weighted kappa of all pairs of raters for which it is defined, or None."""
     return mean_of_pairs(PairSums.from_ratings(ratings, weight).kappas)
 
 
 def mean_of_pairs(kappas: Floats) -> float | None:
-    """Return the mean of an (R, R) matrix with the kappas of every two raters, without NaN; None if all are NaN."""
+    """Return the mean of an (R, R) matrix of kappas without NaN; None if all are NaN."""
     return None if np.isnan(kappas).all() else float(np.nanmean(kappas))
 
 
@@ -41,20 +41,15 @@ def ceiling(ratings: Ratings, weight: Floats | None = None) -> Floats:
 
 
 def mean_ceiling(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Return the mean Spearman correlation of a rater with the mean of the other raters, or None if undefined for all.
-
-    A measure that reaches this correlation is as good as a rater.
-    """
+    """Return the mean of :func:`ceiling`, or None if undefined; a measure that reaches it is as good as a rater."""
     known = ceiling(ratings, weight)
-    known = known[~np.isnan(known)]
-    return float(known.mean()) if len(known) else None
+    return mean_of_pairs(known[~np.isnan(known)])
 
 
 def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Return the standard deviation (ddof=1) of an item's ratings, averaged over items with two or more ratings.
+    """Return the standard deviation (ddof=1) of an item's ratings, averaged over items with several, or None.
 
-    The result is None if there are no such items. The SHOE supplement computes its sigma of .761 this way. Divided by
-    the square root of the number of raters, the result is the standard error of an item's mean.
+    The SHOE supplement computes its sigma of .761 this way.
     """
     given = ratings != MISSING
     number = given.sum(axis=1)
@@ -62,20 +57,17 @@ def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float 
         return None
     away = np.where(given, ratings - mean_ratings(ratings)[:, None], 0)[keep]
     spread = np.sqrt((away**2).sum(axis=1) / (number[keep] - 1))
-    return float(spread.mean() if weight is None else np.average(spread, weights=weight[keep]))
+    return float(np.average(spread, weights=None if weight is None else weight[keep]))
 
 
 def majority(ratings: Ratings) -> Ratings:
-    """Return the (N,) most frequent rating of each item, on a tie the lowest; MISSING (-1) without ratings."""
+    """Return the (N,) most frequent rating of each item, on a tie the lowest, or MISSING."""
     counts = counts_of_levels(ratings, LEVELS)
     return np.where(counts.sum(axis=1) > 0, counts.argmax(axis=1), MISSING).astype(np.int8)
 
 
-# Intervals of statistics of a study, over raters and items.
-
 Statistic = Callable[[Indices, Indices], float | None]
-"""Function of item indices and rater indices: the value of a statistic, or None if undefined."""
-
+"""Value of a statistic, None if undefined, from item indices and rater indices."""
 Scale = Literal["as it is", "correlation", "agreement", "share"]
 """Scale on which a statistic is nearly normal: as it is, Fisher's z = artanh(r), or log(1 - agreement).
 
@@ -89,7 +81,6 @@ _SCALES: dict[Scale, tuple[Callable[[Floats], Floats], Callable[[Floats], Floats
     "share": (lambda x: -np.log(np.maximum(1 - x, 1e-12)), lambda x: 1 - np.exp(np.minimum(-x, 0))),
 }
 """Transformation to each scale, and back."""
-
 Ends = Annotated[Sequence[float], Meta(min_length=2, max_length=2, description="low and high")]
 
 
@@ -120,7 +111,7 @@ class Jackknife(NamedTuple):
         return Figure(self.whole, Interval(float(low), float(high)))
 
     def minus(self, other: "Jackknife") -> "Jackknife":
-        """Return this statistic minus ``other`` of the same items and raters, as a whole and without each group."""
+        """Return this statistic minus ``other`` of the same items and raters."""
         pairs = zip(self[1:], other[1:], strict=True)
         items, raters = ([minus(a, b) for a, b in zip(*both, strict=True)] for both in pairs)
         return Jackknife(minus(self.whole, other.whole), items, raters)
@@ -145,20 +136,14 @@ class Jackknife(NamedTuple):
 
 
 def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as it is") -> Figure:
-    """Return a statistic with its 95 % interval over items and raters, both treated as samples.
+    """Return a statistic with its 95 % interval over items and raters, whose numbers are ``shape``.
 
-    Two jackknives leave out one item, and one rater, at a time, or one of 50 groups if there are more than 50; groups
-    are the same in every call. Their variances are added, and the quantile is Student's t with Satterthwaite's degrees
-    of freedom. With as few as five raters, a bootstrap interval would be too narrow.
+    Two jackknives leave out one item, and one rater, at a time, or one of 50 groups if there are more than 50. Their
+    variances are added, and the quantile is Student's t with Satterthwaite's degrees of freedom. With as few as five
+    raters, a bootstrap interval would be too narrow. There is no interval if the value or a jackknife value is
+    undefined (for example with fewer than two raters or items), or if all jackknife values are equal.
 
-    Args:
-        statistic: function of the indices of the items and raters that are not left out; it applies weights, if any.
-        shape: number of items and number of raters.
-        scale: transformation under which the statistic is nearly normal.
-
-    Returns:
-        The value. It has no interval if the value or a jackknife value is undefined (for example with fewer than two
-        raters or items), or if all jackknife values are equal.
+    ``statistic`` is called with the indices of the items and raters that are not left out; it applies weights, if any.
     """
     items, raters = map(np.arange, shape)
     whole = statistic(items, raters)
@@ -179,7 +164,7 @@ def groups_of(items: int) -> Indices:
 
 
 def _variance(without: list[float | None], scale: Scale) -> float | None:
-    """Return the jackknife variance of leave-one-out values; None if one is undefined or there are fewer than two."""
+    """Return the jackknife variance of leave-one-out values, or None if it is undefined."""
     if len(without) < 2 or any(value is None for value in without):
         return None
     values = _SCALES[scale][0](np.array(without, np.float64))

@@ -18,19 +18,17 @@ from shoe.study.agreement import LEVELS, Ends, Figure, Scale, figure_of, mean_ra
 from shoe.study.raters_and_people import PeopleAndRaters
 from shoe.study.ratings import StudyRatings
 
-# Exclusion of raters who seem not to have read the items, by rules that are fixed before the study.
-
 GOLD_SHARE, GOLD_REACH, ONE_LEVEL_SHARE, FEWEST, MEDIAN_SECONDS = 0.75, 1, 0.95, 20, 1.5
 RULES = (
     f"fewer than {GOLD_SHARE:.0%} of the gold items within {GOLD_REACH} of the expected rating",
     f"one and the same rating for {ONE_LEVEL_SHARE:.0%} of {FEWEST} or more items",
     f"a median time below {MEDIAN_SECONDS} seconds per item",
 )
-"""Exclusion rules as text, for reports."""
+"""Rules, fixed before the study, that exclude raters who seem not to have read the items."""
 
 
 def excluded(study: StudyRatings) -> dict[str, list[str]]:
-    """Return {rater: broken exclusion rules} for raters who broke a rule; a rule without data is not broken."""
+    """Return {rater: broken rules} for raters who broke an exclusion rule; one without data is not broken."""
     found: dict[str, list[str]] = {}
     for j, rater in enumerate(study.raters):
         given = study.first[:, j] != MISSING
@@ -184,16 +182,13 @@ def analyse(study: StudyRatings) -> tuple[StudyRatings, StudyReport]:
     part, parts = np.array(study_of_items.part), sorted(set(study_of_items.part))
     ratings, weights, weight = study_of_items.first, study_of_items.weights, _weight(study_of_items)
     counts = statistics.counts_of_levels(ratings.T, LEVELS).astype(np.int64)
-    kappas, ceilings = statistics.PairSums.from_ratings(ratings, weight).kappas, agreement.ceiling(ratings, weight)
-    columns = (table.tolist() for table in (counts, kappas, ceilings))
+    kappas_of, ceilings = statistics.PairSums.from_ratings(ratings, weight).kappas, agreement.ceiling(ratings, weight)
+    columns = (table.tolist() for table in (counts, kappas_of, ceilings))
     raters = {}
     for rater, levels, of_rater, ceiling in zip(study.raters, *columns, strict=True):
-        raters[rater] = StudyRater(
-            levels=levels,
-            kappas={other: k for other, k in zip(study.raters, of_rater, strict=True) if not np.isnan(k)},
-            ceiling=None if np.isnan(ceiling) else ceiling,
-            excluded=out.get(rater),
-        )
+        kappas = {other: k for other, k in zip(study.raters, of_rater, strict=True) if not np.isnan(k)}
+        known = None if np.isnan(ceiling) else ceiling
+        raters[rater] = StudyRater(levels=levels, kappas=kappas, ceiling=known, excluded=out.get(rater))
     most = agreement.majority(ratings)
     by_majority = [statistics.counts_of_levels(ratings[most == level], LEVELS).sum(axis=0) for level in range(LEVELS)]
     return study_of_items, StudyReport(
@@ -267,7 +262,7 @@ def _reference(study: StudyRatings, *, items_alone: bool) -> Reference | None:
 
     def likeness(items: Indices, raters: Indices) -> float | None:
         values, means, weight = paired(items, raters)
-        return 1 - _mean(np.abs(values - means / HIGHEST), weight) if len(values) else None
+        return 1 - float(np.average(np.abs(values - means / HIGHEST), weights=weight)) if len(values) else None
 
     rank_correlation = figure_of(lambda i, r: statistics.spearman(*paired(i, r)), table.first.shape, "correlation")
     rho, weight = rank_correlation.value if items_alone else None, _weight(table)
@@ -290,7 +285,7 @@ def _retest(study: StudyRatings) -> Retest | None:
     first, again = study.first[both], study.again[both]
     weight = None if (of_items := _weight(study)) is None else of_items[np.nonzero(both)[0]]
     kappa = statistics.quadratic_weighted_kappa(first, again, weight)
-    return Retest(answers=len(first), exact=_mean(first == again, weight), kappa=kappa)
+    return Retest(answers=len(first), exact=float(np.average(first == again, weights=weight)), kappa=kappa)
 
 
 def _picture(study: StudyRatings) -> PictureEffect | None:
@@ -302,12 +297,8 @@ def _picture(study: StudyRatings) -> PictureEffect | None:
     def mean(what: NDArray[Any], of: Mask, items: Indices, raters: Indices) -> float | None:
         at, weight = np.ix_(items, raters), _weight(study, items)
         each = None if weight is None else np.broadcast_to(weight[:, None], of[at].shape)[of[at]]
-        return _mean(what[at][of[at]], each) if of[at].any() else None
+        return float(np.average(what[at][of[at]], weights=each)) if of[at].any() else None
 
     changed = figure_of(partial(mean, moved > 0, both), both.shape, "share")
     size = figure_of(partial(mean, moved, moved > 0), both.shape)
     return PictureEffect(answers=int(both.sum()), changed=changed, size=size)
-
-
-def _mean(values: NDArray[Any], weight: Floats | None) -> float:
-    return float(values.mean() if weight is None else np.average(values, weights=weight))

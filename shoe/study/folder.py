@@ -24,10 +24,9 @@ class _Kind(msgspec.Struct):
 
 
 def write_study(folder: Path, study: AnyStudy, pictures: Mapping[str, bytes]) -> None:
-    """Write a study into a folder, which is created if absent.
+    """Write a study and its pictures (content by file name) into a folder, which is created if absent.
 
-    ``pictures`` are the contents of the images shown, by file name. Raise OptionError if the folder holds another
-    study, and InputError if it is not writable.
+    Raise OptionError if the folder holds another study, and InputError if it is not writable.
     """
     if (folder / FILE).exists() and load_study(folder).id != study.id:
         raise OptionError(f"{folder} holds another study; use an empty folder, or the options of that study")
@@ -42,7 +41,7 @@ def write_study(folder: Path, study: AnyStudy, pictures: Mapping[str, bytes]) ->
 
 
 def write_problem_files(folder: Path, paths: Sequence[Path]) -> None:
-    """Copy the problem files of a study into ``problems`` in its folder, where files of the same name are replaced."""
+    """Copy the problem files of a study into its folder, where files of the same name are replaced."""
     contents = {path.name: path.read_bytes() for path in paths}
     (folder / PROBLEMS).mkdir(exist_ok=True)
     for name, content in contents.items():
@@ -51,10 +50,7 @@ def write_problem_files(folder: Path, paths: Sequence[Path]) -> None:
 
 
 def problems_of(folder: Path, study: ProblemStudy) -> Problems:
-    """Read the problems of a study from its folder, in the order of the study.
-
-    Raise InputError if a file is absent, or contains problems other than those of the study.
-    """
+    """Read the problems of a study from its folder; InputError if a file is absent, or has other problems."""
     problems = read_problems(*(folder / PROBLEMS / Path(name).name for name in study.files))
     if digest(problems) != study.digest:
         expected = f"the problems of {folder / FILE}"
@@ -64,26 +60,20 @@ def problems_of(folder: Path, study: ProblemStudy) -> Problems:
 
 def load_study(folder: Path) -> AnyStudy:
     """Read ``study.json``, or raise InputError if it is absent or not a study."""
-
-    def place(_document: object, number: int, _record: object) -> str:
-        return f"record {number + 1}"
-
-    path = folder / FILE
-    data = read_bytes(path)
-    kind: type[AnyStudy] = ProblemStudy if read_typed(path, data, _Kind, place).kind == "problems" else Study
-    return read_typed(path, data, kind, place)
+    path, data = folder / FILE, read_bytes(folder / FILE)
+    kind: type[AnyStudy] = ProblemStudy if read_typed(path, data, _Kind, _place).kind == "problems" else Study
+    return read_typed(path, data, kind, _place)
 
 
-# Answers in the files that raters send back.
+def _place(_document: object, number: int, _record: object) -> str:
+    return f"record {number + 1}"
 
 
 class RaterAnswer(msgspec.Struct, frozen=True):
-    """One answer of a rater. If a file has several answers to the same question, the last answer counts.
+    """One answer of a rater to the question that consists of item, occasion and phase.
 
-    Attributes:
-        item, occasion, phase: question that is answered: index of the item, 1 (2 if it is shown again), and kind.
-        rating: rating 0 to 4. For the query of a problem, 1 for side A and 0 for side B.
-        shown, answered: time of display and of the answer, in milliseconds since 1970.
+    The rating is 0 to 4; for the query of a problem, 1 for side A and 0 for side B. The times when the question was
+    shown and answered are in milliseconds since 1970.
     """
 
     item: int
@@ -95,12 +85,12 @@ class RaterAnswer(msgspec.Struct, frozen=True):
 
     @property
     def question(self) -> Question:
-        """Question that was answered: item, occasion and phase."""
+        """Question that was answered."""
         return Question(self.item, self.occasion, self.phase)
 
 
 class RaterFile(msgspec.Struct, frozen=True):
-    """File with a rater's answers, which the rater's page of the study saved."""
+    """File with a rater's answers, saved by the rater's page."""
 
     study: str
     rater: str
@@ -114,8 +104,7 @@ LastAnswers = dict[tuple[str, Question], RaterAnswer]
 def answers_of(study: AnyStudy, paths: Sequence[Path]) -> LastAnswers:
     """Read raters' files, and return the last answer of each rater to each question, sorted by rater and question.
 
-    Raise InputError if a file belongs to another study or an unknown rater, an answer has no question in the study, or
-    two answers of a rater to a question differ, but have the same time.
+    Raise InputError for another study, an unknown rater or question, or different answers given at the same time.
     """
     answers: dict[tuple[str, Question], tuple[tuple[float, int], RaterAnswer, Path]] = {}
     for path in paths:

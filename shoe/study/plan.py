@@ -30,13 +30,10 @@ Phase = Literal["words", "picture", "sides"]
 
 
 class Question(NamedTuple):
-    """One question on a rater's page.
+    """One question about an item (index) on a rater's page; the occasion is 2 if the item is shown again.
 
-    Attributes:
-        item: index of the item in the study.
-        occasion: 1 for the first rating, 2 if the item is shown again.
-        phase: "words" for a rating of two interactions in words, "picture" for the rating after their image is shown,
-            "sides" for the side of a Bongard problem to which a query image belongs.
+    The phase is "words" for a rating of two interactions in words, "picture" for the rating after their image is shown,
+    "sides" for the side of a Bongard problem to which a query image belongs.
     """
 
     item: int
@@ -49,10 +46,7 @@ PictureFile = Annotated[str, Meta(pattern=r"^\d+\.jpg$", extra={"expected": "the
 
 
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Image of an item's first class, shown in the second phase: a small copy, its width and height, and two boxes.
-
-    Boxes are x1, y1, x2, y2 in pixels of the copy; ``image`` is the image name in the dataset.
-    """
+    """Image of an item's first class, shown in the second phase: a small copy, with boxes (x1, y1, x2, y2) on it."""
 
     file: PictureFile
     image: str
@@ -62,11 +56,10 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A pair of interactions a and b, by words and by WordNet names, and ``part``, in which they differ.
+    """A pair of interactions a and b that differ in ``part``: "verb", "object" or "both".
 
-    The part is "verb", "object" or "both", or "gold" for an attention check, whose expected rating is ``gold``. An item
-    with an image of its first class has ``picture``. Drawn items have a sampling weight, 1 / (inclusion probability),
-    and a stratum; attention checks and practice items have neither.
+    The part is "gold" for an attention check, whose expected rating is ``gold``. An item with an image of its first
+    class has ``picture``. Only drawn items have a sampling weight, 1 / (inclusion probability), and a stratum.
     """
 
     verb_a: str
@@ -83,7 +76,7 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def senses(self) -> tuple[str, str, str, str]:
-        """WordNet names of the verb and object of a, and of b; they identify the item in tables of answers."""
+        """WordNet names of a and b, which identify the item in tables of answers."""
         return self.verb_a, self.object_a, self.verb_b, self.object_b
 
 
@@ -103,18 +96,15 @@ class RatingStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def names(self) -> list[str]:
-        """Names of the raters: "rater-1", "rater-2" and so on."""
+        """Names of the raters: "rater-1" and so on."""
         return [f"rater-{number + 1}" for number in range(self.raters)]
 
 
 class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
     """A study of pairs of interactions, as stored in ``study.json``.
 
-    Attributes:
-        similarity: name and hash of the similarity map whose levels define the strata.
-        items: all rated items, including gold items. A page refers to an item by its index.
-        training: practice items, shown first. Their ratings are not saved.
-        glosses: WordNet's definition of each sense.
+    Its strata are levels of the ``similarity`` map (name and hash). Pages refer to items, including gold items, by
+    their index. Ratings of the practice items ``training``, which are shown first, are not saved.
     """
 
     levels: ClassVar[int] = HIGHEST + 1
@@ -128,17 +118,14 @@ class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
     glosses: dict[str, str]
 
     def pictures(self, order: Sequence[Question]) -> list[str]:
-        """Return the names of the image files shown by a page with these questions, in their order."""
+        """Return the image files shown by a page with these questions, in their order."""
         asked = (self.items[question.item].picture for question in order if question.phase == "picture")
         return [picture.file for picture in asked if picture]
 
     def order(self, rater: int) -> list[Question]:
-        """Return the questions for a rater: all items, a tenth of them (not gold) twice, then the items with images.
-
-        About half of the items lie between the two occasions, so that raters do not remember their answer.
-        """
+        """Return the questions for a rater: all items, a tenth of them (not gold) twice, then the items with images."""
         items = shuffled(np.arange(len(self.items)), _ORDER_STREAM + 2 * rater, self.seed)
-        half, early = len(items) // 2, items[: len(items) // 2]
+        half, early = len(items) // 2, items[: len(items) // 2]  # half lie between, so that raters forget their answer
         repeated = early[[self.items[i].gold is None for i in early]][: round(len(items) * _REPEAT_SHARE)]
         shown = [Question(item) for item in items.tolist()]
         for number, item in enumerate(repeated.tolist()):
@@ -155,12 +142,9 @@ class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
 
 
 class Drawn(NamedTuple):
-    """Number of pairs available and drawn for a study, and influence of the drawn pairs on a score.
+    """Number of pairs available and drawn per stratum, practice items included, and influence of the drawn pairs.
 
-    Attributes:
-        strata: per stratum, number of pairs available and number drawn, practice items included.
-        influence: sum of the influence of the drawn pairs on SHOE-mAP, as a fraction of the sum over all pairs; None if
-            pairs were not drawn by influence.
+    The influence is a fraction of that of all pairs on SHOE-mAP; None if pairs were not drawn by influence.
     """
 
     strata: Strata
@@ -170,12 +154,12 @@ class Drawn(NamedTuple):
 def new_study(
     data: Benchmark, similarity: Similarity, items: int, raters: int, seed: int, influential: Influential | None = None
 ) -> tuple[Study, Drawn]:
-    """Return a new study on a dataset, and how its items were drawn.
+    """Return a new study on a dataset with ``items`` drawn items, and how they were drawn.
 
-    The study has ``items`` drawn items, additional gold items (3 %, at least two), and five practice items. Items are
-    pairs of classes, drawn evenly over strata. If ``influential`` is given, items are drawn from its pairs instead,
-    more often the larger their influence on a score. Gold items compare a class with itself (rating 4), or two classes
-    that differ in both words and have similarity 0 in the map (rating 0). Raise OptionError without enough pairs.
+    It also has gold items (3 %, at least two) and five practice items. Items are pairs of classes, drawn evenly over
+    strata; or, if given, pairs of ``influential``, more often the larger their influence. Gold items compare a class
+    with itself (rating 4), or two classes that differ in both words and have similarity 0 in the map (rating 0). Raise
+    OptionError without enough pairs.
     """
     if influential is None:
         sample = draw(data.classes, similarity, items + _TRAINING, seed)
@@ -231,23 +215,18 @@ def _gold_items(data: Benchmark, similarity: Similarity, drawn: list[Item], item
 
 
 def shuffled(rows: Indices, stream: int, seed: int) -> Indices:
-    """Return the rows in a random order that depends only on ``seed`` (below 65536) and ``stream``, an integer."""
+    """Return the rows in a random order that depends only on ``seed`` (below 65536) and ``stream``."""
     return rows[np.argsort(random_numbers(stream + (seed << 8), (len(rows),)), kind="stable")]
 
-
-# Bongard problems as a study: assignment of problems to testers, and sides of the queries.
 
 _SIDES_STREAM = (7 << 28) + (4 << 20)
 
 
 class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One Bongard problem of a study, as shown to testers (the people who solve it).
+    """One Bongard problem of a study, whose group and concept are not shown to testers (the people who solve it).
 
-    Attributes:
-        group, concept: group and concept of the problem, not shown to testers.
-        sides: images of side A, which show the concept, and of side B, which do not.
-        queries: the two query images, in random order.
-        shows: for each query, whether it shows the concept, so that it belongs to side A.
+    ``sides`` are the images of side A, which show the concept, and of side B, which do not; ``queries`` and ``shows``
+    the two query images, in random order, and whether each shows the concept.
     """
 
     group: str
@@ -260,12 +239,9 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="problems"):
     """A study of Bongard problems, as stored in ``study.json``.
 
-    Item 2 p + k is query k of problem p. Rating 1 means side A, and rating 0 side B.
-
-    Attributes:
-        raters, testers: number of testers in the study, and number of testers who see each problem.
-        files: names of the problem files, in the order of the problems.
-        examples: example problems, shown with their answers before the problems of the study.
+    Item 2 p + k is query k of problem p. Rating 1 means side A, and rating 0 side B. The number of testers is
+    ``raters`` in the study, and ``testers`` per problem. ``files`` are the problem files in the order of the problems;
+    ``examples`` are shown first, with their answers.
     """
 
     levels: ClassVar[int] = 2
@@ -291,7 +267,7 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
         return [Question(2 * problem + query, 1, "sides") for problem in mine for query in (0, 1)]
 
     def pictures(self, order: Sequence[Question]) -> list[str]:
-        """Return the distinct image files shown by a page with these questions, those of the examples first."""
+        """Return the distinct image files shown by a page, those of the examples first."""
         asked = [self.problems[number] for number in dict.fromkeys(question.item // 2 for question in order)]
         shown = (name for each in (*self.examples, *asked) for name in (*each.sides[0], *each.sides[1], *each.queries))
         return list(dict.fromkeys(shown))
@@ -309,16 +285,15 @@ def new_problem_study(
 ) -> ProblemStudy:
     """Return a new study of Bongard problems; :meth:`ProblemStudy.order` assigns the problems to testers.
 
-    ``files`` are the problem files in the order of the problems, ``raters`` is the number of testers, ``testers`` the
-    number of testers who see each problem (three in the literature), and ``seed`` is 0..65535. ``examples`` are shown
-    first, with answers. Raise OptionError if ``raters`` < ``testers``, or if two files have the same name.
+    ``files`` are the problem files in the order of the problems. Each problem is seen by ``testers`` (three in the
+    literature) of the ``raters``; ``examples`` are shown first, with answers; ``seed`` is 0..65535. Raise OptionError
+    if ``raters`` < ``testers``, or if two files have the same name.
     """
     if raters < testers:
         raise OptionError(f"--raters: found {raters}, expected at least {testers} ({testers} testers per problem)")
     if len(set(names := [path.name for path in files])) < len(files):
-        raise OptionError(
-            f"problem files: found a file name twice in {', '.join(names)}, expected different file names"
-        )
+        found = f"a file name twice in {', '.join(names)}"
+        raise OptionError(f"problem files: found {found}, expected different file names")
     first = random_numbers(_SIDES_STREAM + (1 << 18) + (seed << 8), (len(problems),)) % np.uint64(2)
     made = [_problem(problems, number, bool(flip)) for number, flip in enumerate(first.tolist())]
     first_image = len(problems.regions)

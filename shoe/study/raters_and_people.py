@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -30,19 +30,13 @@ from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study.agreement import mean_ratings
 from shoe.study.ratings import SENSES, StudyRatings, read_study
 
-# Bias and noise of each rater: of people among themselves, and of a map's raters compared with people.
-
 _LEAST_NOISE = 0.05  # without a lower bound, the EM estimate could collapse onto a single rater
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RaterModel:
+class RaterModel(NamedTuple):
     """Rater model: rating of item i by rater j = item[i] + bias[j] + normal noise with deviation noise[j].
 
-    Attributes:
-        item: (N,) estimated true rating, 0..4, or NaN for items that no person rated.
-        bias: (R,) mean deviation from people's ratings, in points of the scale.
-        noise: (R,) standard deviation of the residuals.
+    The true ratings ``item`` (N,) are 0..4, or NaN if no person rated the item; bias and noise are (R,).
     """
 
     item: Floats
@@ -51,10 +45,9 @@ class RaterModel:
 
 
 def rater_model(values: Floats, anchors: int, weight: Floats | None = None) -> RaterModel:
-    """Estimate true ratings of items (NaN without a person's rating), and bias and noise of each rater, by EM.
+    """Estimate true ratings of items, and bias and noise of each rater, by EM; true ratings are normally distributed.
 
-    Items are normally distributed. True ratings are estimated from people only, because raters of a map make similar
-    errors.
+    They are estimated from people only, because raters of a map make similar errors.
 
     Args:
         values: (N, R) ratings 0..4, NaN if missing. Every rater rated at least one item that people rated.
@@ -89,24 +82,19 @@ def rater_model(values: Floats, anchors: int, weight: Floats | None = None) -> R
     return RaterModel(np.where(known, item, np.nan), bias, np.sqrt(variance))
 
 
-# Similarities of the items of a study by a map, and by people, for comparison.
-
-_PARTS: tuple[Part, Part] = ("verb", "object")
-
-
 def with_map(study: StudyRatings, name_or_folder: str, source: Path) -> StudyRatings:
     """Return a copy of the study in which ``reference`` is a map's similarity of the two interactions of each item.
 
-    ``source`` is the file of the study, named in error messages. Raise InputError for items that are not named by four
-    senses of WordNet 3.0, and OptionError for a map that does not exist.
+    Raise InputError, with the file ``source``, for items that are not named by four senses of WordNet 3.0, and
+    OptionError for a map that does not exist.
     """
     return replace(study, reference=similarity_of_items(study, load_similarity(name_or_folder), source))
 
 
 def similarity_of_items(study: StudyRatings, similarity: Similarity, source: Path) -> Floats:
-    """Return the (N,) similarity 0..1 of each item's two interactions, NaN if unknown; see :func:`with_map`."""
+    """Return the (N,) similarity 0..1 of each item's two interactions, NaN if unknown."""
     senses, values = _senses(study, source), []
-    for at, part in enumerate(_PARTS):
+    for at, part in enumerate(POS):
         ours, theirs = [sorted({named[column] for named in senses}) for column in (at, at + 2)]
         table = similarity.between(part, ours, theirs)
         values.append(table[[ours.index(of[at]) for of in senses], [theirs.index(of[at + 2]) for of in senses]])
@@ -116,8 +104,8 @@ def similarity_of_items(study: StudyRatings, similarity: Similarity, source: Pat
 def read_people(path: Path) -> list[HumanRatings]:
     """Read human ratings from the table of a study, or from a table that :func:`read_human_ratings` reads.
 
-    For a study, the mean of the first ratings of each item is used. Gold items, second ratings and ratings with images
-    are ignored. Raise InputError for an invalid table, or items of a study that are not named by four senses.
+    For a study, the mean of the first ratings of each item is used, without gold items and ratings with images. Raise
+    InputError for an invalid table, or items of a study that are not named by four senses.
     """
     if "rater" not in delimited_rows(path)[0]:
         return read_human_ratings(path)
@@ -137,7 +125,7 @@ def _senses(study: StudyRatings, source: Path) -> list[list[str]]:
 
     senses = [item.split(" ") for item in study.items]
     for item, named in zip(study.items, senses, strict=True):
-        if len(named) != len(SENSES) or not all(map(is_sense, named, (*_PARTS, *_PARTS))):
+        if len(named) != len(SENSES) or not all(map(is_sense, named, (*POS, *POS))):
             expected = "two verbs and two nouns of WordNet 3.0, such as ride.v.01 horse.n.01 sit.v.01 chair.n.01"
             raise InputError(source, record=f"item {quote(item)}", found="names that are not senses", expected=expected)
     return senses
@@ -193,9 +181,8 @@ def beside_people(study: StudyRatings, name_or_folder: str, source: Path) -> Peo
     """Return the comparison of each rater of a similarity map, and of each ensemble of these raters, with people.
 
     Raters that rated less than half of the items are left out. Return None if no rater remains (or the measure has no
-    raters), or if fewer than two items are rated by people and by all remaining raters. ``source`` is the file of the
-    study, named in error messages. Raise InputError for items that are not named by four senses, and OptionError if
-    more than 10 raters remain, because there are too many ensembles.
+    raters), or if fewer than two items are rated by people and by all remaining raters. Raise InputError for items that
+    are not named by four senses, and OptionError if more than 10 raters remain, because there are too many ensembles.
     """
     similarity = load_similarity(name_or_folder)
     if not isinstance(similarity, SimilarityMap):
@@ -236,26 +223,20 @@ def ensembles_of(
 ) -> list[Ensemble]:
     """Return all ensembles, with agreement and whether each may be the best (95 % confidence set), best first.
 
-    Args:
-        names: names of the map's raters.
-        subsets: K subsets of indices into ``names``.
-        values: (N, K) similarity of each item by each ensemble, 0..1.
-        people: (N,) similarity of each item by people, 0..1.
-        weight: (N,) item weights, or None for equal weights.
+    ``subsets`` are K subsets of indices into ``names``. ``values`` (N, K) and ``people`` (N,) are similarities 0..1 of
+    the items by each ensemble and by people; ``weight`` (N,) are item weights, or None for equal weights.
     """
     agreement, among_best = nearest_measures(1 - np.abs(values - people[:, None]), weight)
     order = np.argsort(-agreement, kind="stable")
     return [Ensemble(tuple(names[j] for j in subsets[k]), float(agreement[k]), bool(among_best[k])) for k in order]
 
 
-# Kind ``people``: ratings by people in a study, as a rater of a map.
-#
-# Items that name two interactions answer questions about whole interactions (``--whole-interactions``); items that name
-# two senses, as "ride.v.01 straddle.v.01", answer those about pairs of senses. Other pairs stay unrated.
-
-
 class People(RaterConfig, frozen=True, kw_only=True):
-    """ratings by people in a study: the mean of all first ratings, or the first ratings of one person."""
+    """ratings by people in a study: the mean of all first ratings, or the first ratings of one person.
+
+    Items that name two interactions answer questions about whole interactions; items that name two senses
+    ("ride.v.01 straddle.v.01"), about pairs of senses.
+    """
 
     kind: ClassVar[str] = "people"
     prompted: ClassVar[bool] = False
@@ -266,11 +247,7 @@ class People(RaterConfig, frozen=True, kw_only=True):
     person: Annotated[str, setting("person whose ratings are used; if absent, the mean of all, rounded half up")] = ""
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return a back end that answers with mean ratings, rounded half up, of items that are not gold items.
-
-        ``prompts`` is ignored. Raise OptionError if ``repeats`` is not 1, because the ratings are always the same, and
-        InputError if the table is invalid, does not contain the person, or does not name items by senses.
-        """
+        """Return the rater, which does not use ``prompts``; OptionError or InputError for invalid settings or table."""
         local.check(self)
         study = self._study()
         means = zip(study.items, mean_ratings(study.first).tolist(), strict=True)
@@ -293,9 +270,8 @@ class People(RaterConfig, frozen=True, kw_only=True):
         synsets = [lexicon().synset(name) for name in item.split(" ")]
         if len(synsets) not in (2, 4) or min(synsets) < 0:
             expected = "two WordNet 3.0 senses, or two interactions, such as ride.v.01 horse.n.01 sit.v.01 chair.n.01"
-            raise InputError(
-                self.file, record=f"item {quote(item)}", found="names that are not senses", expected=expected
-            )
+            record, found = f"item {quote(item)}", "names that are not senses"
+            raise InputError(self.file, record=record, found=found, expected=expected)
         names = [lexicon().name(synset) for synset in synsets]
         half = len(names) // 2
         return " ".join(names[:half]), " ".join(names[half:])

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -12,16 +12,11 @@ from shoe.core.errors import InputError, pluralize, quote
 from shoe.core.io.spreadsheets import delimited_rows
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 
-# Sampling weights: the number of population items that each item represents, if drawn with unequal probabilities.
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Weights:
+class Weights(NamedTuple):
     """Sampling weights of N items, for estimates of population values (Hajek 1971).
 
-    Attributes:
-        weight: (N,) 1 / (inclusion probability of the item), above 0.
-        stratum: (N,) index of the stratum that the item was drawn from; all equal without strata.
+    ``weight`` (N,) is 1 / (inclusion probability), ``stratum`` (N,) the index of the stratum (0 without strata).
     """
 
     weight: Floats
@@ -34,11 +29,11 @@ class Weights:
 
     @property
     def effective(self) -> float:
-        """Effective sample size: number of uniformly drawn items with the same precision of a mean (Kish 1965)."""
+        """Number of uniformly drawn items with the same precision of a mean (Kish 1965)."""
         return float(self.weight.sum() ** 2 / (self.weight**2).sum())
 
     def select(self, items: Indices) -> Floats:
-        """Return the weights of ``items``, each times (all / selected items of its stratum), then scaled to mean 1."""
+        """Return the weights of ``items``, times (all / selected items of the stratum), scaled to mean 1."""
         drawn = np.bincount(self.stratum)
         left = np.bincount(self.stratum[items], minlength=len(drawn))
         weight: Floats = self.weight[items] * (drawn / np.maximum(left, 1))[self.stratum[items]]
@@ -57,9 +52,8 @@ class StudyRatings:
 
     Attributes:
         items: item names, or the four senses joined by spaces if the table names items by senses.
-        first: (N, R) first ratings, or MISSING (-1).
-        again: (N, R) second ratings of the same item by the same rater (unannounced repeats), or MISSING.
-        picture: (N, R) ratings after the image was shown, or MISSING.
+        first, again, picture: (N, R) first ratings, second ratings of the same item (unannounced repeats), and ratings
+            after the image was shown, or MISSING (-1).
         seconds: (N, R) time taken for the first rating in seconds, or NaN if not in the table.
         part: word in which the interactions of each item differ: "verb", "object" or "both"; "" if not in the table.
         reference: (N,) another measure of the items, 0..1, such as a map's similarity, or NaN.
@@ -82,7 +76,7 @@ class StudyRatings:
 
     @property
     def measured(self) -> Mask:
-        """(N,) mask of the analysed items, which are all items except gold items (attention checks)."""
+        """(N,) mask of the analysed items: all except gold items (attention checks)."""
         return np.asarray(self.gold == MISSING)
 
     def of_items(self, chosen: Mask | Indices) -> Self:
@@ -118,17 +112,12 @@ def read_study(
 
     Its header, in any order: ``rater``, ``rating``, and ``item`` or ``verb_a object_a verb_b object_b``; and
     optionally ``occasion`` (1, or 2 for a second rating), ``phase`` (words or picture), ``part``, ``reference`` (0..1),
-    ``gold`` (0..4), ``seconds``, ``weight`` (1e-15..1e15), ``stratum``. Other columns are ignored. A row
-    with an empty rating counts as missing.
+    ``gold`` (0..4), ``seconds``, ``weight`` (1e-15..1e15), ``stratum``. Other columns are ignored. A row with an empty
+    rating counts as missing. ``named_by`` maps the header to the columns that identify an item, ``expected`` describes
+    these columns for error messages, and ``between`` separates their values in an item name.
 
-    Args:
-        named_by: function that maps the header to the columns that identify an item.
-        expected: description of these columns for error messages.
-        between: separator of the values of these columns in an item name.
-
-    Raises:
-        InputError: with file, line and field, if a rating is not an integer from 0 to 4, a rater has two ratings of an
-            item without a repeat, an item has two references, only some items have weights, or no ratings exist.
+    Raise InputError, with file, line and field, if a rating is not an integer from 0 to 4, a rater has two ratings of
+    an item without a repeat, an item has two references, only some items have weights, or no ratings exist.
     """
     header, *rows = delimited_rows(path)
     header = [name.strip() for name in header]
@@ -192,9 +181,8 @@ def read_study(
             weight[item] = number_of(path, line, "weight", text, np.inf)
             if not _LEAST_WEIGHT <= weight[item] <= 1 / _LEAST_WEIGHT:
                 expected = f"a number from {_LEAST_WEIGHT:g} to {1 / _LEAST_WEIGHT:g}, because other items have weights"
-                raise InputError(
-                    path, record=f"item {quote(name)}", field="weight", found=quote(text), expected=expected
-                )
+                record = f"item {quote(name)}"
+                raise InputError(path, record=record, field="weight", found=quote(text), expected=expected)
     weights = Weights(weight, strata.astype(np.int64)) if "weight" in columns else None
     first, again, picture = tables.values()
     study = StudyRatings(tuple(items), tuple(raters), first, again, picture, seconds, tuple(part), reference, gold)
@@ -214,7 +202,7 @@ def cell_error(path: Path, line: int, field: str, found: str, expected: str) -> 
 
 
 def number_of(path: Path, line: int, field: str, text: str, most: float) -> float:
-    """Return the number in a cell, or NaN if empty; raise InputError unless it is a number from 0 to ``most``."""
+    """Return the number in a cell, or NaN if empty; InputError unless it is from 0 to ``most``."""
     try:
         value = float(text) if text else np.nan
     except ValueError:

@@ -24,18 +24,14 @@ from shoe.study.agreement import Figure
 from shoe.study.analysis import agreement_of
 from shoe.study.ratings import StudyRatings
 
-# Pairs of interactions that influence the scores of given predictions.
-
 Senses = tuple[str, str, str, str]
 """WordNet names of the verb and object of a class, then of the verb and object of a prediction."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Influential:
+class Influential(NamedTuple):
     """N distinct pairs of a class and a predicted interaction, whose similarity may influence SHOE-mAP.
 
     Attributes:
-        senses: WordNet names of the class and of the predicted interaction.
         words: verb and object of the class, and verb and object as predicted.
         influence: (N,) fraction of the uncertainty of SHOE-mAP that is due to each pair if no pair is rated, averaged
             over prediction files.
@@ -50,23 +46,21 @@ class Influential:
 
 @dataclass(frozen=True, slots=True)
 class EmptyMap(ImputedBase):
-    """An empty map: of the similarities of ``source``, only that of a sense to itself is known."""
+    """An empty map, which only knows the similarity of a sense to itself."""
 
     source: Similarity
     name: str = "nothing rated"
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return the (C, S) similarities of class senses and senses: 1 for a sense with itself, NaN for other pairs."""
+        """Return the (C, S) similarities: those of ``source`` for a sense with itself, NaN for other pairs."""
         return np.where(class_senses[:, None] == senses, self.source.values(part, class_senses, senses), np.nan)
 
 
 def influential(tasks: Sequence[Task], similarity: Similarity) -> Influential:
-    """Return the pairs whose matches affect SHOE-mAP, with the influence of each pair if no pair is rated.
+    """Return the pairs whose matches affect SHOE-mAP, with the influence by which ``shoe map complete`` ranks pairs.
 
-    ``shoe map complete`` ranks pairs by the same influence. Pairs of equal senses, or with a word without a sense, are
-    left out. ``tasks`` are predictions of models with the same ground truth; ``similarity`` is the map that selects the
-    sense of each predicted word. Raise InputError if a score cannot be measured, and OptionError if no score depends on
-    the similarity of any pair.
+    Pairs of equal senses, or with a word without a sense, are left out. ``tasks`` have the same ground truth. Raise
+    InputError if a score cannot be measured, and OptionError if no score depends on the similarity of any pair.
     """
     pairs: dict[Senses, list[float]] = {}
     words: dict[Senses, tuple[tuple[str, str], tuple[str, str]]] = {}
@@ -96,7 +90,7 @@ def influential(tasks: Sequence[Task], similarity: Similarity) -> Influential:
 
 DIFFERS = ("verb", "object", "both")
 Strata = dict[tuple[str, int], tuple[int, int]]
-"""Number of pairs available and drawn, by differing part and similarity level of the map."""
+"""Number of pairs available and drawn, by differing part and similarity level."""
 _STREAM, _INFLUENCE_STREAM = 7 << 28, (7 << 28) + (4 << 20)
 _EVEN = 0.2  # fraction of draws that ignores influence; it bounds the weights of drawn pairs
 
@@ -107,9 +101,8 @@ class Sample:
 
     Attributes:
         a, b: (n,) class indices; ``a`` is compared as the ground truth, ``b`` as the prediction.
-        differs: (n,) words in which the classes differ: 0 for the verb, 1 for the object, 2 for both.
+        differs: (n,) words in which the classes differ, as index into ``DIFFERS``.
         level: (n,) similarity by the map, rounded to a rating level 0..4.
-        strata: number of pairs available and drawn per stratum.
     """
 
     a: Indices
@@ -126,7 +119,7 @@ class Sample:
 
 
 def similarities_of(classes: HoiClasses, similarity: Similarity) -> Floats:
-    """Return the (K, K) similarity of all pairs of interaction classes; NaN if unknown, or if a class has no sense."""
+    """Return the (K, K) similarity of all pairs of interaction classes; NaN if unknown."""
     values = []
     for part, senses in zip(POS, (classes.verb_synsets, classes.object_synsets), strict=True):
         names = sorted(set(senses) - {""})
@@ -141,8 +134,7 @@ def draw(classes: HoiClasses, similarity: Similarity, items: int, seed: int) -> 
     """Return a random sample of ``items`` pairs of different classes, as evenly over strata as their sizes allow.
 
     A stratum is defined by the differing part (verb, object or both) and one similarity level (SHOE supplement,
-    sections 5 and 6.1). Pairs of unknown similarity are left out. The sample depends only on the seed.
-    Raise OptionError if there are fewer pairs than items.
+    sections 5 and 6.1). Pairs of unknown similarity are left out. Raise OptionError for fewer pairs than items.
     """
     values = similarities_of(classes, similarity)
     same_verb, same_object = classes.verb[:, None] == classes.verb, classes.object[:, None] == classes.object
@@ -162,10 +154,9 @@ def draw(classes: HoiClasses, similarity: Similarity, items: int, seed: int) -> 
 
 
 def probabilities(influence: Floats, items: int) -> Floats:
-    """Return (N,) inclusion probabilities: one fifth uniform, four fifths proportional to influence.
+    """Return (N,) inclusion probabilities of at most 1: one fifth uniform, four fifths proportional to influence.
 
-    Probabilities above 1 are set to 1, and the remaining draws are distributed over the other pairs. Raise OptionError
-    if there are fewer pairs than items.
+    Raise OptionError if there are fewer pairs than items.
     """
     if (number := len(influence)) < items:
         raise OptionError(f"items: found {items}, expected at most {number}, the number of pairs that affect the score")
@@ -181,9 +172,9 @@ def probabilities(influence: Floats, items: int) -> Floats:
 
 
 def draw_by(probability: Floats, seed: int) -> Indices:
-    """Return ascending indices of a random sample, by (N,) inclusion probabilities, whose sum is the sample size.
+    """Return ascending indices of a systematic sample (Madow 1949) of a shuffled population.
 
-    The method is systematic sampling (Madow 1949) of a shuffled population.
+    The sum of the (N,) inclusion probabilities is the sample size.
     """
     *places, start = random_numbers(_INFLUENCE_STREAM + seed, (len(probability) + 1,))
     order = np.argsort(places, kind="stable")
@@ -203,20 +194,13 @@ def _spread(sizes: Indices, items: int) -> Indices:
     return taken
 
 
-# Expected precision of a study, by simulated raters with different bias and noise.
-
 BIAS, NOISE, NOISE_SPREAD, MEASURE_NOISE = 0.35, 0.9, 0.25, 1.0
 """Bias and noise of simulated raters (scale 0..4), set to match the mean pairwise kappa of .59 in the supplement."""
 ITEM_SPREAD, ITEM_MEAN = 1.5, 1.6
 
 
 class Precision(NamedTuple):
-    """Expected precision of a study: means over simulated studies.
-
-    Attributes:
-        alpha, alpha_reach: Krippendorff's ordinal alpha, and half the width of its 95 % interval.
-        rho, rho_reach: Spearman correlation of a measure with mean ratings, and half the width of its 95 % interval.
-    """
+    """Krippendorff's ordinal alpha of a study, Spearman correlation of a measure with it, half widths of intervals."""
 
     alpha: float
     alpha_reach: float
@@ -225,7 +209,7 @@ class Precision(NamedTuple):
 
 
 def expected(items: int, raters: int, studies: int = 8) -> Precision | None:
-    """Return the expected precision of a study, by ``studies`` simulations; None if it is undefined (one rater)."""
+    """Return the mean precision of ``studies`` simulated studies; None if it is undefined (one rater)."""
     found = [agreement_of(simulated(items, raters, seed), items_alone=False) for seed in range(studies)]
     alpha = _mean([each.alpha["ordinal"] for each in found])
     rho = _mean([each.reference.spearman for each in found if each.reference])
@@ -233,13 +217,13 @@ def expected(items: int, raters: int, studies: int = 8) -> Precision | None:
 
 
 def _mean(figures: list[Figure]) -> tuple[float, ...] | None:
-    """Return the mean value and mean interval half-width, or None if no interval is defined."""
+    """Return the mean value and the mean half width of intervals, or None if no interval is defined."""
     known = [(f.value, (f.interval[1] - f.interval[0]) / 2) for f in figures if f.value is not None and f.interval]
     return tuple(np.mean(known, axis=0).tolist()) if known else None
 
 
 def simulated(items: int, raters: int, seed: int) -> StudyRatings:
-    """Return a simulated study with random similarities, raters with bias and noise, and a noisy reference measure."""
+    """Return a simulated study with random similarities, raters and reference measure."""
     rng = np.random.default_rng(seed)
     true = rng.normal(ITEM_MEAN, ITEM_SPREAD, items)
     return study_of(simulated_ratings(true, raters, rng), simulated_measure(true, rng))
@@ -258,7 +242,7 @@ def simulated_measure(true: Floats, rng: np.random.Generator) -> Floats:
 
 
 def study_of(first: Ratings, reference: Floats) -> StudyRatings:
-    """Return a study of (N, R) ratings and an (N,) reference measure, without second ratings and attention checks."""
+    """Return a study of (N, R) ratings and an (N,) reference measure, without further data."""
     items, raters = (tuple(map(str, range(number))) for number in first.shape)
     none: Ratings = np.full(first.shape, MISSING, np.int8)
     seconds, gold = np.full(first.shape, np.nan), np.full(len(items), MISSING, np.int8)

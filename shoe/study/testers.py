@@ -7,9 +7,8 @@ A tester solves a problem by answering both queries correctly. A problem is kept
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -30,12 +29,10 @@ QUERIES = ("positive", "negative")
 GUESSED = 1 / 4  # probability that a tester who guesses both queries solves a problem
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Trials:
-    """Answers of R testers to the queries of N Bongard problems, each with a positive and a negative query.
+class Trials(NamedTuple):
+    """Answers of R testers to the queries of N Bongard problems, each in the ``group`` (N,), an index into ``groups``.
 
     Attributes:
-        groups, group: group names, and (N,) group index of each problem.
         right: (N, 2, R) whether the positive and the negative query was answered correctly: 1, 0, or MISSING (-1).
         seconds: (N, R) time taken for both queries in seconds, or NaN if unknown for one of them.
     """
@@ -49,12 +46,12 @@ class Trials:
 
     @property
     def done(self) -> Mask:
-        """(N, R) mask: whether each problem's positive and negative query were both answered by each tester."""
+        """(N, R) mask: whether each tester answered both queries of each problem."""
         return np.asarray((self.right != MISSING).all(axis=1))
 
     @property
     def solved(self) -> Mask:
-        """(N, R) mask: whether each problem was solved by each tester: both queries answered correctly."""
+        """(N, R) mask: whether each tester answered both queries of each problem correctly."""
         return np.asarray((self.right == 1).all(axis=1))
 
     @property
@@ -113,10 +110,7 @@ class TestersReport(Document, frozen=True, kw_only=True):
 
     @classmethod
     def from_trials(cls, trials: Trials, path: Path) -> Self:
-        """Return the report of the testers' answers.
-
-        Raise InputError, with the file ``path``, if no tester answered both queries of a problem.
-        """
+        """Return the report of answers; InputError, with ``path``, if no tester answered both queries of a problem."""
         everything = result_of(trials, np.ones(len(trials.problems), bool))
         if everything is None:
             raise InputError(path, found="no tester with answers to both queries of a problem", expected="one or more")
@@ -138,16 +132,16 @@ def is_trials(path: Path) -> bool:
 
 
 def read_trials(path: Path) -> Trials:
-    """Read a table of testers' answers: columns problem, group, query, rater, right; optional: concept, seconds.
-
-    Raise InputError with file, line and field if a query is neither positive nor negative, an answer is neither 0 nor
-    1, a tester answered a query twice, or a problem has two groups.
-    """
+    """Read a table of testers' answers, see :func:`trials_of`."""
     return trials_of(delimited_rows(path), path)
 
 
 def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
-    """Parse the rows of a table of testers' answers, header first. ``path`` is the file named in errors."""
+    """Parse a table of testers' answers: columns problem, group, query, rater, right; optional: concept, seconds.
+
+    Raise InputError with file ``path``, line and field if a query is neither positive nor negative, an answer is
+    neither 0 nor 1, a tester answered a query twice, or a problem has two groups.
+    """
     header = [str(name) for name in rows[0]]
     columns = {name: header.index(name) for name in COLUMNS if name in header}
     for name in COLUMNS:
@@ -156,25 +150,21 @@ def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
             raise InputError(path, record="line 1", field=name, found=quote(" ".join(header)), expected=expected)
     problems: dict[str, str] = {}
     raters: dict[str, int] = {}
-    answers: dict[tuple[str, int, str], tuple[int, float]] = {}
+    answers: dict[tuple[str, str, str], tuple[int, float]] = {}
     for number, row in enumerate(rows[1:], start=2):
         cells = {name: str(row[column]).strip() for name, column in columns.items()}
-
-        def wrong(field: str, expected: str, cells: dict[str, str] = cells, number: int = number) -> InputError:
-            return cell_error(path, number, field, cells[field], expected)
-
-        if cells["query"] not in QUERIES:
-            raise wrong("query", "positive or negative")
-        if cells["right"] not in ("0", "1"):
-            raise wrong("right", "0 or 1")
-        for name in ("problem", "rater"):
-            if not cells[name]:
-                raise wrong(name, "a name")
-        if problems.setdefault(cells["problem"], cells["group"]) != cells["group"]:
-            raise wrong("group", f"{quote(problems[cells['problem']])}, as in earlier rows of the same problem")
-        key = cells["problem"], QUERIES.index(cells["query"]), cells["rater"]
-        if key in answers:
-            raise wrong("rater", "one answer per tester and query")
+        key, group = (cells["problem"], cells["query"], cells["rater"]), cells["group"]
+        before = problems.setdefault(cells["problem"], group)
+        for field, is_valid, expected in (
+            ("query", cells["query"] in QUERIES, "positive or negative"),
+            ("right", cells["right"] in ("0", "1"), "0 or 1"),
+            ("problem", cells["problem"] != "", "a name"),
+            ("rater", cells["rater"] != "", "a name"),
+            ("group", group == before, f"{quote(before)}, as in earlier rows of the same problem"),
+            ("rater", key not in answers, "one answer per tester and query"),
+        ):
+            if not is_valid:
+                raise cell_error(path, number, field, cells[field], expected)
         raters.setdefault(cells["rater"], len(raters))
         took = number_of(path, number, "seconds", cells.get("seconds", ""), sys.float_info.max)
         answers[key] = int(cells["right"]), took
@@ -182,14 +172,14 @@ def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
     right = np.full((len(place), 2, len(raters)), MISSING, np.int8)
     seconds = np.full(right.shape, np.nan)
     for (problem, query, rater), (value, took) in answers.items():
-        at = place[problem], query, raters[rater]
+        at = place[problem], QUERIES.index(query), raters[rater]
         right[at], seconds[at] = value, took
-    group = np.array([groups.index(name) for name in problems.values()], np.int64)
-    return Trials(tuple(problems), tuple(raters), groups, group, right, seconds.sum(axis=1))
+    of_problems = np.array([groups.index(name) for name in problems.values()], np.int64)
+    return Trials(tuple(problems), tuple(raters), groups, of_problems, right, seconds.sum(axis=1))
 
 
 def one_tester(trials: Trials, j: int) -> Tester | None:
-    """Return the results of tester ``j``, or None if the tester answered no problem completely (both queries)."""
+    """Return the results of tester ``j``, or None if the tester answered both queries of no problem."""
     done = trials.done[:, j]
     if not done.any():
         return None

@@ -36,7 +36,6 @@ def in_groups(asked: Sequence[Question], size: int = 1, *, several: bool | None 
 
 
 def rater(base_url: str, kind: str = "openai", **settings: Any) -> tuple[RaterConfig, Backend]:
-    """A rater with default settings but for those given."""
     config = kind_of(kind)(**{"name": "r", "model": "m", "base_url": base_url} | settings)
     return config, config.backend(PROMPTS)
 

@@ -38,8 +38,6 @@ _SUBREAPER = 36
 
 
 class Watched(Endpoint):
-    """An endpoint that remembers when it was asked each pair, and until when it answered."""
-
     def forget(self) -> None:
         Endpoint.forget(self)
         self.times: dict[str, list[tuple[float, float]]] = defaultdict(list)
@@ -55,17 +53,9 @@ class Watched(Endpoint):
 
 @dataclass
 class Storm:
-    """What was killed, and what became of it.
+    """What was killed how often, and what became of it: pairs lost, maps that differ, requests over a budget.
 
-    Attributes:
-        killed: what, how often.
-        pairs: in all runs.
-        lost: pairs without an answer at the end of a run.
-        differ: maps that are not that of an undisturbed run.
-        over: requests of commands beyond the budget of each.
-        again: answers beyond one for each pair, all of them paid for.
-        allowed: requests that may have been in flight at the kills.
-        not_in_flight: of ``again``, those whose earlier request was not under way at any kill.
+    Of the answers paid ``again``, ``allowed`` may have been in flight at the kills; others are ``not_in_flight``.
     """
 
     killed: Counter[str] = field(default_factory=Counter)
@@ -79,7 +69,6 @@ class Storm:
     _moments: list[tuple[float, float]] = field(default_factory=list)
 
     def run(self, folder: Path, kills: int, seed: int) -> None:
-        """Build maps while so many are killed."""
         from ray.cluster_utils import Cluster
 
         ctypes.CDLL(None).prctl(_SUBREAPER, 1)  # what a killed raylet leaves stays below this process
@@ -171,7 +160,6 @@ class Storm:
 
 
 def is_complete(work: Work) -> bool:
-    """Whether a map is there, and whole."""
     try:
         return bool(json.loads((work.folder / "map" / "map.json").read_text())["built"]["complete"])
     except FileNotFoundError:
@@ -200,7 +188,6 @@ def _workers() -> Iterator[tuple[int, int]]:
 
 
 def main() -> None:
-    """Print what a storm does."""
     given = dict(enumerate(sys.argv[1:]))
     found = Storm()
     with tempfile.TemporaryDirectory() as folder:

@@ -37,8 +37,6 @@ for line in sys.stdin:
 
 
 class Runs:
-    """Starts runs of the command line, one at a time, by a process that has it loaded."""
-
     def __init__(self, folder: Path) -> None:
         self._said = folder / "said"
         self._forks = subprocess.Popen(
@@ -55,7 +53,6 @@ class Runs:
         self._forks.communicate()
 
     def start(self, folder: Path, arguments: Sequence[str], before: str = "") -> Runs:
-        """Start one in a folder, after something that it executes before."""
         (folder / "tmp").mkdir(exist_ok=True)
         self._said.write_text("")
         run = {"folder": str(folder), "arguments": list(arguments), "before": before}
@@ -64,7 +61,6 @@ class Runs:
         return self
 
     def send(self, number: signal.Signals) -> None:
-        """Send it a signal, if it is still there."""
         with suppress(ProcessLookupError):
             os.kill(self._process, number)
 
@@ -79,5 +75,4 @@ class Runs:
         return int(self._answers.readline()), stuck
 
     def text(self) -> str:
-        """All that it said."""
         return self._said.read_text("utf-8", "replace")

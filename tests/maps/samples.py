@@ -37,19 +37,11 @@ def content(table: RatedPairs) -> dict[tuple[str, str], list[int | None]]:
 
 
 def made(
-    folder: Path,
-    rows: Rows = ROWS,
-    raters: Sequence[str] = ("one", "two"),
-    dataset: str = "hico-det",
-    ensemble: str = "mean",
-    **prose: Any,
-) -> SimilarityMap:
-    """Write a map and load it."""
-
-    pairs: dict[Part, Pairs] = {
-        part: {(a, b): row for (a, b), row in zip(map(str.split, rows), rows.values(), strict=True) if f".{pos}." in a}
-        for part, pos in POS.items()
-    }
+    folder: Path, rows: Rows = ROWS, raters: Sequence[str] = ("one", "two"), dataset: str = "hico-det",
+    ensemble: str = "mean", **prose: Any,
+) -> SimilarityMap:  # fmt: skip
+    of = [(name.partition(" ")[::2], row) for name, row in rows.items()]
+    pairs: dict[Part, Pairs] = {p: {pair: row for pair, row in of if f".{pos}." in pair[0]} for p, pos in POS.items()}
     return written(folder, pairs, raters, dataset=dataset, ensemble=ensemble, prose=prose)
 
 

@@ -45,7 +45,6 @@ def fate(seed: int, first: str, second: str) -> list[int | str]:
 
 
 def state(seed: int, first: str, second: str) -> int:
-    """The state in which one pair ends."""
     last = fate(seed, first, second)[-1]
     ends = {"refused": State.REFUSED, "nothing": State.UNPARSABLE}
     return last if isinstance(last, int) else int(ends[last])

@@ -83,8 +83,6 @@ _CALLS = {"write": 400, "open": 100, "fsync": 40} | dict.fromkeys(_RARE, 5)
 
 
 class Job(NamedTuple):
-    """One command that is run again and again."""
-
     raters: str
     arguments: tuple[str, ...] = ARGUMENTS
 
@@ -105,14 +103,8 @@ WRONG = (
     *("answers lost", "answers paid twice", "maps that differ", "commands stuck", "tracebacks", "leftovers"),
     *("odd ends", "answers not in the cache"),
 )
-WAYS = {
-    "SIGKILL": (-9,),
-    "SIGTERM": (130, -15),
-    "SIGHUP": (130, -1),
-    "SIGINT twice": (130, -2),
-    "full disk": (2,),
-    "kill while writing": (-9,),
-}
+WAYS = {"SIGKILL": (-9,), "SIGTERM": (130, -15), "SIGHUP": (130, -1), "SIGINT twice": (130, -2)}
+WAYS |= {"full disk": (2,), "kill while writing": (-9,)}
 """How runs are ended, and the exit codes that they may have then, beside 0."""
 _HOSTILE = replace(FAULTS, seconds=0.03, hold_create=0.2, lists_lag=1.0, begins_again=True)
 
@@ -149,8 +141,6 @@ class Disk:
 
 @dataclass
 class Found:
-    """How runs ended, what went wrong, and what was a full disk."""
-
     ended: Counter[str] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(WRONG, 0)))
     disk: str = ""
@@ -297,8 +287,6 @@ class PredictWork(Work):
 
 
 class PredictStorm(Storm):
-    """``shoe predict``, killed again and again, and what went wrong."""
-
     def _work(self, folder: Path) -> PredictWork:
         return PredictWork(folder, self.server.url)
 
@@ -327,7 +315,6 @@ def _whole_lines(folder: Path) -> Counter[str]:
 
 
 def storm(folder: Path, kills: int, seed: int, found: Found, jobs: Collection[str] = ALL_JOBS) -> None:
-    """Kill so many runs in all, of each job in turn, and count how they ended and what went wrong."""
     draw = random.Random(seed)
     with Server(_HOSTILE) as server, VlmServer(made_up, seconds=0.03) as models, Runs(folder) as runs:
         kinds = {"predict": partial(PredictStorm, server=models)}
@@ -338,7 +325,6 @@ def storm(folder: Path, kills: int, seed: int, found: Found, jobs: Collection[st
 
 
 def main() -> None:
-    """Print what a storm does, or did until it was interrupted."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     given = dict(enumerate(sys.argv[1:]))

@@ -29,7 +29,6 @@ OBJECTS = (*ARGUMENTS[:2], "--parts", "object", *ARGUMENTS[2:])
 
 
 def map_of(work: Work) -> dict[str, bytes]:
-    """The files of a map, without where its answers came from."""
     files = work.map()
     about = json.loads(files.pop("map.json"))
     for rater in about["raters"]:
@@ -108,9 +107,9 @@ def test_complete_uses_the_answers_of_build_and_is_divided(tmp_path: Path, env: 
         arguments += ["--raters", "raters.toml", "--yes", "--out"]
         whole, second, divided = works(tmp_path, server, *"abc", raters=raters, arguments=arguments)
         for work in (whole, second, divided):
-            write_predictions(table.select(np.arange(0, len(table), 40)), work.folder / "few.jsonl", "vlm")
+            write_predictions(table.select(np.arange(0, len(table), 80)), work.folder / "few.jsonl", "vlm")
         assert whole.run(env=env)[0] == 0
-        assert (requests := server.stats()["requests"]) > 20
+        assert (requests := server.stats()["requests"]) > 5
         code, out, errors = second.run(env=env)
         assert (code, server.stats()["requests"]) == (0, requests), errors
         assert re.search(rf"\b{requests:,} .*\bcache\b", out)
@@ -123,8 +122,7 @@ def test_complete_uses_the_answers_of_build_and_is_divided(tmp_path: Path, env: 
             assert not (divided.folder / "map").exists()
         code, _, errors = divided.run(env=OFF)
         assert "merged" in errors
-        assert server.stats()["requests"] == 2 * requests
-        assert divided.map()["verbs.tsv"] == whole.map()["verbs.tsv"]
+        assert (server.stats()["requests"], divided.map()["verbs.tsv"]) == (2 * requests, whole.map()["verbs.tsv"])
 
 
 def test_the_command_shows_exports_and_empties_it(tmp_path: Path, env: dict[str, str]) -> None:
@@ -162,11 +160,9 @@ def test_predict_uses_answers_in_another_file_unless_they_lack_probabilities(tmp
     with VlmServer(without_logprobs) as server:
         assert ask("a.jsonl", server.url, probabilities=False) == {"text": 6, "cached": 0}
     with VlmServer(made_up) as server:
-        assert ask("b.jsonl", server.url, probabilities=False) == {"text": 6, "cached": 6}
-        assert server.requests == 0
+        assert (ask("b.jsonl", server.url, probabilities=False), server.requests) == ({"text": 6, "cached": 6}, 0)
         assert ask("c.jsonl", server.url) == {"probabilities": 6, "cached": 0}
-        assert ask("d.jsonl", server.url, 3) == {"probabilities": 9, "cached": 6}
-        assert server.requests == 9
+        assert (ask("d.jsonl", server.url, 3), server.requests) == ({"probabilities": 9, "cached": 6}, 9)
     assert ask("e.jsonl", "http://127.0.0.1:9/v1", 3) == {"probabilities": 9, "cached": 9}
     lines = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text().splitlines()[1:]]
     assert {line["origin"] for line in lines} == {"cache"}

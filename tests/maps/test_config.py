@@ -15,11 +15,8 @@ from tests.maps.samples import refused_at
 
 PLAIN = '[[rater]]\nname = "wup"\nkind = "lexical"\nmeasure = "wup"\n'
 ASKED = '[[rater]]\nname = "a"\nkind = "openai"\nmodel = "m"\n'
-
 BATCH = ASKED.replace("openai", "openai-batch")
 LOCAL = ASKED.replace("openai", "transformers")
-
-
 ALL_FIELDS = f"""
 currency = "EUR"
 [ensemble]

@@ -11,20 +11,8 @@ from shoe.lexicon.senses import Part
 from shoe.lexicon.store import lexicon
 from shoe.llm.budget import Price
 from shoe.llm.limits import Limits
+from shoe.maps import cost_estimate as cost
 from shoe.maps.config import Ensemble, RaterConfig, RatersFile
-from shoe.maps.cost_estimate import (
-    ANSWER_TOKENS,
-    BATCH_HOURS,
-    ENOUGH,
-    NOT_ZERO,
-    SECONDS,
-    TOKENS_PER_CHAR,
-    Estimate,
-    Progress,
-    Range,
-    RaterEstimate,
-    estimate,
-)
 from shoe.maps.planning import Plan, plan_pairs
 from shoe.maps.prompts import Prompts, Question, SenseText
 from shoe.maps.raters.baselines import Lexical
@@ -49,15 +37,15 @@ def described(names: Sequence[str]) -> list[SenseText]:
     return [SenseText(name, ("a word",), "what it means") for name in names]
 
 
-def estimated(*raters: RaterConfig, ensemble: Ensemble = Ensemble(), **progress: Progress) -> Estimate:  # noqa: B008
-    return estimate(PLANS, RatersFile(raters, ensemble), PROMPTS, described, progress)
+def estimated(*raters: RaterConfig, ensemble: Ensemble = Ensemble(), **progress: cost.Progress) -> cost.Estimate:  # noqa: B008
+    return cost.estimate(PLANS, RatersFile(raters, ensemble), PROMPTS, described, progress)
 
 
-def only(*raters: RaterConfig, **progress: Progress) -> RaterEstimate:
+def only(*raters: RaterConfig, **progress: cost.Progress) -> cost.RaterEstimate:
     return estimated(*raters, ensemble=Ensemble(), **progress).raters[-1]
 
 
-def likely(found: Range | None) -> float:
+def likely(found: cost.Range | None) -> float:
     assert found is not None
     return found.likely
 
@@ -76,7 +64,7 @@ TOTAL = VERB_PAIRS + len(PLANS["object"])
 def test_the_first_rater_is_asked_everything_and_others_too_where_nothing_is_prefiltered() -> None:
     first, second = estimated(FIRST, SECOND, ensemble=Ensemble(prefilter=())).raters
     found = estimated(FIRST)
-    assert first.pairs == first.requests == second.pairs == found.raters[0].pairs == Range.exactly(TOTAL)
+    assert first.pairs == first.requests == second.pairs == found.raters[0].pairs == cost.Range.exactly(TOTAL)
     assert found.rows == {"verb": len(PLANS["verb"].synset), "object": 2}
     assert found.questions == {"verb": VERB_PAIRS, "object": 1}
 
@@ -84,53 +72,53 @@ def test_the_first_rater_is_asked_everything_and_others_too_where_nothing_is_pre
 def test_tokens_are_those_of_the_rendered_prompts_and_the_price_is_for_a_million() -> None:
     chars = VERB_PAIRS * characters("verb") + characters("object")
     found = only(FIRST)
-    assert likely(found.input_tokens) == pytest.approx(chars * TOKENS_PER_CHAR.likely)
+    assert likely(found.input_tokens) == pytest.approx(chars * cost.TOKENS_PER_CHAR.likely)
     assert found.output_tokens is not None
-    assert found.output_tokens.high == pytest.approx(TOTAL * ANSWER_TOKENS.high)
-    known = only(FIRST, first=Progress(tokens_per_char=0.5, answer_tokens=3.0))
+    assert found.output_tokens.high == pytest.approx(TOTAL * cost.ANSWER_TOKENS.high)
+    known = only(FIRST, first=cost.Progress(tokens_per_char=0.5, answer_tokens=3.0))
     assert likely(known.cost) == pytest.approx((chars * 0.5 * 2.0 + TOTAL * 3.0 * 8.0) / 1e6)
 
 
 def test_several_pairs_share_a_request_and_its_instructions() -> None:
     found, requests = only(replace(FIRST, pairs_per_request=20)), ceil(VERB_PAIRS / 20)
-    assert found.requests == Range.exactly(requests + 1)
-    per_request = likely(found.input_tokens) / TOKENS_PER_CHAR.likely / requests
+    assert found.requests == cost.Range.exactly(requests + 1)
+    per_request = likely(found.input_tokens) / cost.TOKENS_PER_CHAR.likely / requests
     assert per_request == pytest.approx(characters("verb", 20), rel=0.01)
 
 
 def test_each_repeat_is_asked_and_what_is_answered_is_not() -> None:
-    found = only(replace(FIRST, repeats=3), first=Progress({"verb": 100, "object": 3}))
-    assert (found.answered, found.pairs) == (103, Range.exactly(3 * TOTAL - 103))
-    done = only(FIRST, first=Progress({"verb": VERB_PAIRS, "object": 1}, {"verb": 0}))
-    assert done.pairs == done.requests == done.cost == Range.exactly(0)
+    found = only(replace(FIRST, repeats=3), first=cost.Progress({"verb": 100, "object": 3}))
+    assert (found.answered, found.pairs) == (103, cost.Range.exactly(3 * TOTAL - 103))
+    done = only(FIRST, first=cost.Progress({"verb": VERB_PAIRS, "object": 1}, {"verb": 0}))
+    assert done.pairs == done.requests == done.cost == cost.Range.exactly(0)
 
 
 def test_others_are_shown_what_the_first_is_thought_not_to_rate_zero_and_a_sample() -> None:
     found = only(FIRST, SECOND)
-    assert found.pairs.likely == pytest.approx(NOT_ZERO["verb"].likely * VERB_PAIRS + 400 + 1, abs=1)
+    assert found.pairs.likely == pytest.approx(cost.NOT_ZERO["verb"].likely * VERB_PAIRS + 400 + 1, abs=1)
     assert found.pairs.low < found.pairs.likely < found.pairs.high
 
 
 def test_a_first_rater_that_is_done_leaves_nothing_to_assume() -> None:
-    done = Progress({"verb": VERB_PAIRS, "object": 1}, {"verb": VERB_PAIRS - 30})
-    assert only(FIRST, SECOND, first=done).pairs == Range.exactly(30 + 400 + 1)
-    none_left_out = Progress({"verb": VERB_PAIRS, "object": 1}, {"verb": 12})
-    assert only(FIRST, SECOND, first=none_left_out).pairs == Range.exactly(TOTAL), "12 zeros are fewer than 400"
+    done = cost.Progress({"verb": VERB_PAIRS, "object": 1}, {"verb": VERB_PAIRS - 30})
+    assert only(FIRST, SECOND, first=done).pairs == cost.Range.exactly(30 + 400 + 1)
+    none_left_out = cost.Progress({"verb": VERB_PAIRS, "object": 1}, {"verb": 12})
+    assert only(FIRST, SECOND, first=none_left_out).pairs == cost.Range.exactly(TOTAL), "12 zeros are fewer than 400"
     assert not any("above 0" in line for line in estimated(FIRST, SECOND, first=done).assumptions)
 
 
 def test_many_answers_of_the_first_rater_say_more_than_the_paper() -> None:
-    some = estimated(FIRST, SECOND, first=Progress({"verb": ENOUGH}, {"verb": ENOUGH // 2}))
+    some = estimated(FIRST, SECOND, first=cost.Progress({"verb": cost.ENOUGH}, {"verb": cost.ENOUGH // 2}))
     assert some.raters[1].pairs.likely == pytest.approx(VERB_PAIRS / 2 + 400 + 1, abs=1)
-    assert any("rates 50 %" in line and f"{ENOUGH:,}" in line for line in some.assumptions)
-    few = estimated(FIRST, SECOND, first=Progress({"verb": 10}, {"verb": 0}))
+    assert any("rates 50 %" in line and f"{cost.ENOUGH:,}" in line for line in some.assumptions)
+    few = estimated(FIRST, SECOND, first=cost.Progress({"verb": 10}, {"verb": 0}))
     assert any("rates 14 %" in line and "assumption" in line for line in few.assumptions)
 
 
 @pytest.mark.parametrize(
     ("limits", "hours"),
     [
-        (Limits(concurrency=1), lambda requests, tokens: requests * SECONDS.likely / 3600),
+        (Limits(concurrency=1), lambda requests, tokens: requests * cost.SECONDS.likely / 3600),
         (Limits(concurrency=10_000, requests_per_minute=60), lambda requests, tokens: requests / 3600),
         (Limits(concurrency=10_000, tokens_per_minute=100), lambda requests, tokens: tokens / 6000),
     ],
@@ -142,23 +130,23 @@ def test_hours_are_those_of_the_narrowest_limit(limits: Limits, hours: Callable[
 
 
 def test_hours_of_a_batch_are_what_is_promised_and_of_a_local_model_unknown() -> None:
-    assert only(BATCH).hours == BATCH_HOURS
+    assert only(BATCH).hours == cost.BATCH_HOURS
     assert only(Transformers(name="local", model="a-model")).hours is None
 
 
 def test_a_rater_without_prompts_costs_nothing() -> None:
     found = only(WUP)
-    assert (found.pairs, found.requests, found.input_tokens) == (Range.exactly(TOTAL), None, None)
+    assert (found.pairs, found.requests, found.input_tokens) == (cost.Range.exactly(TOTAL), None, None)
     assert (found.cost, found.hours, estimated(WUP).assumptions) == (None, None, ())
 
 
 def test_a_bound_on_the_answer_is_the_most_that_is_written() -> None:
     tight = only(replace(FIRST, sampling={"max_tokens": 4}))
     wide = only(replace(FIRST, sampling={"max_completion_tokens": 1000}, pairs_per_request=20))
-    assert tight.output_tokens == Range.exactly(4 * TOTAL)
+    assert tight.output_tokens == cost.Range.exactly(4 * TOTAL)
     assert wide.output_tokens is not None
     assert wide.output_tokens.high == pytest.approx(1000 / 20 * TOTAL)
-    assert wide.output_tokens.likely == pytest.approx(ANSWER_TOKENS.likely * TOTAL)
+    assert wide.output_tokens.likely == pytest.approx(cost.ANSWER_TOKENS.likely * TOTAL)
 
 
 def test_the_whole_run_is_the_sum_of_its_raters() -> None:
@@ -170,14 +158,14 @@ def test_the_whole_run_is_the_sum_of_its_raters() -> None:
 
 def test_an_empty_plan_takes_nothing() -> None:
     empty: dict[Part, Plan] = {"verb": plan_pairs("verb", []), "object": plan_pairs("object", [])}
-    found = estimate(empty, RatersFile((FIRST, SECOND)), PROMPTS, described)
-    assert found.cost == Range.exactly(0)
-    assert [rater.requests for rater in found.raters] == [Range.exactly(0)] * 2
+    found = cost.estimate(empty, RatersFile((FIRST, SECOND)), PROMPTS, described)
+    assert found.cost == cost.Range.exactly(0)
+    assert [rater.requests for rater in found.raters] == [cost.Range.exactly(0)] * 2
 
 
 @given(st.integers(1, 50), st.integers(0, 9000), st.integers(0, 9000), st.integers(0, 10_000))
 def test_bounds_keep_their_order(size: int, answered: int, zeros: int, sample: int) -> None:
-    known = Progress({"verb": min(answered, VERB_PAIRS)}, {"verb": min(zeros, answered, VERB_PAIRS)})
+    known = cost.Progress({"verb": min(answered, VERB_PAIRS)}, {"verb": min(zeros, answered, VERB_PAIRS)})
     raters = (replace(FIRST, pairs_per_request=size), replace(SECOND, pairs_per_request=size))
     for rater in estimated(*raters, ensemble=Ensemble(sample=sample), first=known).raters:
         for value in (rater.pairs, rater.requests, rater.input_tokens, rater.output_tokens, rater.cost, rater.hours):
@@ -186,7 +174,7 @@ def test_bounds_keep_their_order(size: int, answered: int, zeros: int, sample: i
         assert rater.pairs.high <= TOTAL
 
 
-def shown(found: Estimate, width: int) -> str:
+def shown(found: cost.Estimate, width: int) -> str:
     (written := Console(width=width, file=StringIO(), record=True)).print(estimate_table(found))
     return written.export_text()
 
@@ -197,6 +185,8 @@ def test_the_table_cuts_nothing_off(width: int, name: str) -> None:
     assert "…" not in text
     assert f"{VERB_PAIRS:,} to be asked" in " ".join(text.split())
     assert text.count("m") >= name.count("m")
+    requests = sum(likely(rater.requests) for rater in estimated(replace(FIRST, name=name), BATCH).raters)
+    assert f" {ceil(requests * 530 / 1e6)} MB" in text
     assert all(word in text for word in ("second", "wup", "all", "cost USD", f"{TOTAL:,}", "assumption"))
     assert name in text or len(name) == 40
 

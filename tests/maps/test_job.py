@@ -1,7 +1,9 @@
 """Rating whole plans, in one process."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from io import StringIO
 from itertools import product
 from pathlib import Path
 from threading import Thread
@@ -10,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from rich.console import Console
 
 from shoe.core.errors import OptionError, ShoeError
 from shoe.lexicon.senses import Part
@@ -23,6 +26,7 @@ from shoe.maps.job import Disagreement, Outcome, apply_prefilter, known, rate, r
 from shoe.maps.planning import Plan, plan_pairs
 from shoe.maps.prompts import Prompts, Question, Subject, describe
 from shoe.maps.session import Raters
+from shoe.report.maps import print_outcome
 from shoe.similarity import SimilarityMap
 from tests.errors import input_error
 from tests.maps import standin
@@ -59,7 +63,6 @@ def all_ready(folder: Path, *raters: standin.StandIn, **ensemble: Any) -> Raters
 def run(
     folder: Path, *raters: standin.StandIn, budget: Budget | None = None, **ensemble: Any
 ) -> tuple[Raters, Outcome]:
-    """Raters with their ledgers in a folder, and what they say of all pairs."""
     ready = all_ready(folder, *raters, **ensemble)
     return ready, rate(ready, plans(), budget or Budget())
 
@@ -70,7 +73,6 @@ def three(**settings: Any) -> list[standin.StandIn]:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """What three raters say of all pairs, without any disturbance."""
     return run(tmp_path_factory.mktemp("whole"))[1]
 
 
@@ -140,8 +142,7 @@ def test_the_interval_is_wilsons(not_zero: int, rated: int) -> None:
     low, high = Disagreement.from_counts(rated, not_zero).interval_95
     for bound in (low, high):
         assert rated * (bound - not_zero / rated) ** 2 == pytest.approx(1.959963984540054**2 * bound * (1 - bound))
-    assert (low == 0) == (not_zero == 0)
-    assert (high == 1) == (not_zero == rated)
+    assert (low == 0, high == 1) == (not_zero == 0, not_zero == rated)
 
 
 def test_the_sample_depends_on_the_seed_and_the_pairs_alone() -> None:
@@ -189,14 +190,12 @@ def test_nothing_is_answered_twice_and_a_second_run_asks_nothing(tmp_path: Path)
     log = tmp_path / "log"
     _, first = run(tmp_path / "ledger", *three(log=log))
     once = asked(log, "answered")
-    assert set(once.values()) == {1}
-    assert {asking for entry in once for asking in entry[-1]} == {"1", "2"}
+    assert (set(once.values()), {asking for entry in once for asking in entry[-1]}) == ({1}, {"1", "2"})
     requests, budget = asked(log).total(), Budget()
     for name, count in (("done", len(once)), ("requests", requests), ("retries", requests - len(once))):
         assert sum(getattr(tally, name) for tally in first.tallies) == count
     _, again = run(tmp_path / "ledger", *three(log=log), budget=budget)
-    assert asked(log, "answered") == once
-    assert budget.requests == 0
+    assert (asked(log, "answered"), budget.requests) == (once, 0)
     assert same(again, first)
 
 
@@ -212,8 +211,7 @@ def test_two_jobs_on_one_ledger_do_not_double_work(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert set(asked(log, "answered").values()) == {1}
-    assert len(outcomes) == 3
+    assert (set(asked(log, "answered").values()), len(outcomes)) == ({1}, 3)
     assert all(same(outcome, outcomes[0]) for outcome in outcomes)
 
 
@@ -247,8 +245,7 @@ def test_the_budget_in_requests_is_kept_and_the_rest_comes_later(tmp_path: Path)
         assert asked(log).total() <= total
         if budget.reason is None:
             break
-        assert (budget.reason, budget.requests) == ("requests", 50)
-        assert asked(log).total() == total
+        assert (budget.reason, budget.requests, asked(log).total()) == ("requests", 50, total)
     assert set(asked(log, "answered").values()) == {1}
 
 
@@ -346,6 +343,15 @@ def test_the_map_says_how_it_came_about(tmp_path: Path) -> None:
     assert (filtered["rater"], filtered["sample"], filtered["seed"]) == ("r1", 5, 0)
     assert filtered["disagreement"]["r2"]["rated"] <= 5
     assert filtered["share_in_the_paper"] == [0.00245, 0.01318]
+
+
+def test_a_rater_with_one_rating_for_all_pairs_is_a_warning(tmp_path: Path) -> None:
+    console = Console(width=1000, record=True, file=StringIO())
+    raters, outcome = run(tmp_path, rater(1), rater(2), prefilter=())
+    outcome.parts["verb"].states[:, 1] = 4
+    print_outcome(raters, outcome, console)
+    (line,) = [line for line in console.export_text().splitlines() if line.startswith("warning: ")]
+    assert re.match(rf"warning: verbs: rater 'r2' .*\b{len(outcome.parts['verb'].plan)} .*\b4\b", line)
 
 
 def test_a_map_so_far_says_that_it_is_not_whole(tmp_path: Path) -> None:

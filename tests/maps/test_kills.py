@@ -1,4 +1,4 @@
-"""``shoe map build`` as users run it, against the faulty server: killed, stopped, doubled, shut out; and gone on."""
+"""``shoe map build`` as users run it, against the faulty server: killed, stopped, doubled, divided; and gone on."""
 
 import json
 import os
@@ -20,7 +20,7 @@ import pytest
 from shoe.cli.model_requests import BUDGET_REACHED
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli import run as cli
-from tests.llm.http import Heard, Reply, Says
+from tests.llm.http import Heard, Reply, Says, says_json
 from tests.llm.server import Endpoint, Server, error
 from tests.llm.server_plan import Plan
 
@@ -46,7 +46,6 @@ FAULTS = Plan(
 
 
 def rater_toml(name: str, model: str, kind: str = "openai", *more: str) -> str:
-    """One rater of raters.toml, in which the address is to be filled in."""
     settings = [f'name = "{name}"', f'kind = "{kind}"', f'model = "{model}"', 'base_url = "{url}"', *more]
     return "\n".join(["[[rater]]", *settings, "\n"])
 
@@ -63,8 +62,6 @@ pytestmark = pytest.mark.slow
 
 
 class Work:
-    """A folder in which maps are built."""
-
     def __init__(self, folder: Path, raters: str, arguments: Sequence[str] = ARGUMENTS) -> None:
         self.folder = folder
         self.arguments = arguments
@@ -75,22 +72,15 @@ class Work:
         (folder / "words.jsonl").write_text("".join(rows))
 
     def start(self, *options: str, out: str = "map", env: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [*cli.COMMAND, *self.arguments, out, *options],
-            cwd=self.folder,
-            env={**os.environ, **(env or {})},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        command, pipe = [*cli.COMMAND, *self.arguments, out, *options], subprocess.PIPE
+        variables = {**os.environ, **(env or {})}
+        return subprocess.Popen(command, cwd=self.folder, env=variables, stdout=pipe, stderr=pipe, text=True)
 
     def run(self, *options: str, env: Mapping[str, str] | None = None) -> tuple[int, str, str]:
-        """Exit code, output, errors."""
         done = cli.run(*self.arguments, "map", *options, folder=self.folder, environment=env)
         return done.returncode, done.stdout, done.stderr
 
     def built(self, *options: str) -> dict[str, bytes]:
-        """The files of the map, once it is done."""
         code, _, errors = self.run(*options)
         assert code == 0, errors
         return self.map()
@@ -110,7 +100,6 @@ def answered_other_than_once(counted: Mapping[str, Any]) -> Counter[str]:
 
 
 def answers(server: Server) -> int:
-    """How many answers to pairs the server gave, over all models."""
     return sum(times.total() for times in [*server.endpoint.generator.answers.values()])
 
 
@@ -148,8 +137,7 @@ def test_a_run_killed_twelve_times_builds_the_same_map_and_asks_nothing_twice(tm
         killed_runs(work, server, moments)
         assert work.built() == clean
         before = server.stats()
-        assert work.built() == clean
-        assert server.stats() == before
+        assert (work.built(), server.stats()) == (clean, before)
     assert not answered_other_than_once(before)
     assert before["replays"] > 0
 
@@ -204,13 +192,8 @@ def test_a_run_whose_terminal_is_closed_keeps_what_is_in_flight(tmp_path: Path) 
     with Server(Plan(seconds=0.2)) as server:
         work = one(tmp_path, server)
         ours, terminal = pty.openpty()
-        process = subprocess.Popen(
-            ["setsid", "--ctty", *cli.COMMAND, *work.arguments, "map"],
-            cwd=tmp_path,
-            stdin=terminal,
-            stdout=terminal,
-            stderr=terminal,
-        )
+        command = ["setsid", "--ctty", *cli.COMMAND, *work.arguments, "map"]
+        process = subprocess.Popen(command, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal)
         os.close(terminal)
         while server.endpoint.counts["requests"] < 60:
             assert select.select([ours], [], [], 0.01)[0] == [] or os.read(ours, 1 << 16)
@@ -224,7 +207,6 @@ def test_a_run_whose_terminal_is_closed_keeps_what_is_in_flight(tmp_path: Path) 
 
 
 def kept(work: Work) -> int:
-    """How many answers the ledger holds."""
     return sum(line.startswith('{"keys"') and '"answer"' in line for line in ledger_lines(work))
 
 
@@ -262,8 +244,7 @@ def test_a_wrong_key_stops_at_once_with_one_line(tmp_path: Path) -> None:
         work = one(tmp_path, server, 'api_key_env = "SHOE_TEST_KEY"')
         code, out, errors = work.run(env={"SHOE_TEST_KEY": "sk-wrong-wrong-wrong"})
         assert server.stats()["unauthorized"] == 1
-    assert (code, out) == (2, "")
-    assert errors.count("\n") == 1
+    assert (code, out, errors.count("\n")) == (2, "", 1)
     assert "SHOE_TEST_KEY" in errors
     everything = errors + "".join(ledger_lines(work))
     assert "wrong" not in everything
@@ -343,3 +324,103 @@ def test_whole_interactions_are_built_through_a_kill_and_used_by_scoring(tmp_pat
     assert 0 <= whole["semantic"]["components_share"] < 0.5
     assert whole["semantic"]["map"] != components["semantic"]["map"]
     assert "compare:interactions" in whole["signature"]
+
+
+PARTS = 4
+RATERS = THREE.partition('[[rater]]\nname = "batch"')[0]
+
+
+def test_parts_make_the_map_of_an_undivided_run(tmp_path: Path) -> None:
+    with Server(FAULTS) as server:
+        clean = Work(tmp_path / "clean", RATERS.format(url=server.url)).built()
+        server.endpoint.forget()
+        work = Work(tmp_path / "divided", RATERS.format(url=server.url))
+        order = [f"{number}/{PARTS}" for number in range(1, PARTS + 1)]
+        for _ in range(2):  # the first rater's answers say what goes on to the other
+            random.Random(3).shuffle(order)
+            for shard in order:
+                code, _, errors = work.run("--shard", shard)
+                assert (code, errors.count("\n")) == (0, 1), errors
+            assert not (work.folder / "map").exists() or clean != work.map()
+            before = answers(server)
+            assert work.run("--max-requests", "0")[0] in (0, 3)
+            assert answers(server) == before
+        assert work.map() == clean
+        assert not answered_other_than_once(server.stats())
+
+
+def test_killed_parts_at_the_same_time_lose_nothing_and_pay_nothing_twice(tmp_path: Path) -> None:
+    with Server(FAULTS) as server:
+        raters = ONE.format(url=server.url, more="limits = {timeout = 1}")
+        clean = Work(tmp_path / "clean", raters).built()
+        server.endpoint.forget()
+        work = Work(tmp_path / "divided", raters)
+        for killed in (True, False):
+            processes = [work.start("--shard", f"{number}/{PARTS}") for number in range(1, PARTS + 1)]
+            while killed and answers(server) < 100:
+                time.sleep(0.01)
+            for process in processes if killed else ():
+                process.send_signal(signal.SIGKILL)
+            for process in processes:
+                process.communicate()
+        assert work.built() == clean
+        assert not answered_other_than_once(server.stats())
+
+
+@pytest.mark.parametrize("shard", ["0/4", "5/4", "1", "1/0", "a/b", "1/4/2"])
+def test_what_is_no_part_is_one_line(shard: str, tmp_path: Path) -> None:
+    code, out, errors = Work(tmp_path, ONE.format(url="http://127.0.0.1:9/v1", more="")).run("--shard", shard)
+    assert (code, out, errors.count("\n")) == (2, "", 1)
+    assert "such as 3/16" in errors
+
+
+USELESS = {"choices": [{"message": {"role": "assistant", "content": "I cannot say."}, "finish_reason": "stop"}]}
+
+
+class Mute(Endpoint):
+    """Says the same to everybody after some good answers, until it is put right."""
+
+    def __init__(self, says: Says, good: int = 0) -> None:
+        super().__init__(Plan())
+        self.says, self.good = says, good
+
+    async def chat(self, heard: Heard) -> Says | None:
+        self.counts["asked"] += 1
+        return await super().chat(heard) if self.counts["asked"] <= self.good else self.says
+
+
+def stopped(folder: Path, mute: Mute, options: Sequence[str] = ()) -> tuple[Mapping[str, Any], int]:
+    """A run that stops, then one of the endpoint as it should be: the map's account, and how many answers were kept."""
+    with Server(endpoint=mute) as server:
+        work = one(folder, server, "limits = {concurrency = 4}")
+        code, out, errors = work.run()
+        assert (code, out) == (2, "")
+        assert errors.splitlines()[-1].startswith("shoe: one: ")
+        assert "no usable answer" in errors
+        assert not (folder / "map").exists()
+        in_vain = kept(work)
+        mute.good = 10**9
+        work.built(*options)
+        return server.stats(), in_vain
+
+
+@pytest.mark.parametrize(("good", "most"), [(0, 20), (40, 50)])
+@pytest.mark.parametrize("body", [b'{"choices": []}', b"", b"null"])
+def test_what_says_nothing_stops_the_run_and_is_not_kept(body: bytes, good: int, most: int, tmp_path: Path) -> None:
+    mute = Mute(Says(body), good)
+    counted, in_vain = stopped(tmp_path, mute)
+    assert in_vain == good
+    assert mute.counts["asked"] - counted["requests"] <= most + 4
+    assert set(counted["answers"]["m1"].values()) == {1}
+
+
+def test_what_talks_past_the_question_stops_the_run_and_its_answers_can_be_asked_again(tmp_path: Path) -> None:
+    counted, in_vain = stopped(tmp_path, Mute(says_json(USELESS), good=30), ["--ask-again", "unparsable"])
+    assert 50 <= in_vain - 30 <= 58
+    assert set(counted["answers"]["m1"].values()) == {1}
+
+
+def test_a_batch_in_which_many_lines_hold_nothing_is_no_endpoint_that_says_nothing(tmp_path: Path) -> None:
+    with Server(Plan(rates={"no choices": 0.4})) as server:
+        Work(tmp_path, ONE.format(url=server.url, more="").replace('"openai"', '"openai-batch"')).built()
+        assert len(server.stats()["unreadable"]["m1"]) > 50

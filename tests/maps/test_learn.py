@@ -9,16 +9,7 @@ import pytest
 from rich.console import Console
 
 from shoe.lexicon.store import ids_of
-from shoe.maps.learn import (
-    MapLearned,
-    PairFeatures,
-    PartLearned,
-    SuspectClass,
-    Validation,
-    _assumed_zeros,
-    suspect_classes,
-    train_on_map,
-)
+from shoe.maps import learn
 from shoe.report.maps import learned_table
 from shoe.similarity import SimilarityMap, write_map
 
@@ -28,7 +19,7 @@ def test_features_from_the_same_class_do_not_reveal_a_rating() -> None:
     rng = np.random.default_rng(0)
     vectors = rng.random((12, 4), np.float32)
     relatives = sparse.csr_array(1 - np.eye(12, dtype=np.float32))
-    features = PairFeatures(
+    features = learn.PairFeatures(
         {}, vectors / np.linalg.norm(vectors, axis=1)[:, None], relatives, np.arange(3, dtype=np.int32)
     )
     ratings = np.where(rng.random((3, 12)) < 0.7, rng.integers(0, 5, (3, 12)), np.nan).astype(np.float32)
@@ -49,7 +40,7 @@ def test_glosses_weigh_by_the_eighth_power_of_their_similarity() -> None:
     sparse = pytest.importorskip("scipy.sparse")
     cosines = np.array([1, 0.9, 0.5], np.float32)
     vectors = np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1)
-    features = PairFeatures({}, vectors, sparse.csr_array(np.zeros((3, 3), np.float32)), np.zeros(1, np.int32))
+    features = learn.PairFeatures({}, vectors, sparse.csr_array(np.zeros((3, 3), np.float32)), np.zeros(1, np.int32))
     found = features.by_gloss(np.array([[np.nan, 3, 1]], np.float32), np.zeros(1, int), np.zeros(1, int))
     weights = 0.9**8, 0.5**8
     assert found["support of glosses"][0] == pytest.approx(sum(weights), rel=1e-5)
@@ -60,7 +51,7 @@ def test_a_class_with_few_rated_pairs_has_assumed_zeros_in_other_files() -> None
     same_file = np.zeros((3, 1000), np.float32)
     same_file[:, :300] = 1
     row, column = np.array([0] * 120 + [1] * 30), np.concatenate([np.arange(280, 400), np.arange(290, 320)])
-    rows, columns = _assumed_zeros(row, column, same_file)
+    rows, columns = learn._assumed_zeros(row, column, same_file)
     # The first class has enough pairs, and the last has none: nothing is known about it.
     assert (rows == 1).all()
     assert len(set(columns.tolist())) == len(columns) == 70
@@ -76,17 +67,18 @@ def test_a_class_whose_unrated_senses_get_more_credit_than_the_rated_ones_is_sus
     predicted[0, 98:] = 0.67
     predicted[1, 98:600] = 0.5
     predicted[2, 2:500] = 0.67
-    assert suspect_classes(classes, predicted, ratings) == [SuspectClass("paint.v.02", 1, 0.3)]
+    assert learn.suspect_classes(classes, predicted, ratings) == [learn.SuspectClass("paint.v.02", 1, 0.3)]
     predicted[0] = 0.49
     predicted[2, :] = 1
-    assert suspect_classes(classes, predicted, ratings) == [SuspectClass("hold.v.02", 1, 0.25)]
+    assert learn.suspect_classes(classes, predicted, ratings) == [learn.SuspectClass("hold.v.02", 1, 0.25)]
 
 
 def test_a_suspect_class_is_reported_with_its_fractions() -> None:
-    accuracy = Validation(1, None, None, 0, 0, [])
-    parts = [PartLearned(1, 1, accuracy, accuracy, suspects) for suspects in ([SuspectClass("paint.v.02", 1, 0.3)], [])]
+    accuracy = learn.Validation(1, None, None, 0, 0, [])
+    suspect = learn.SuspectClass("paint.v.02", 1, 0.3)
+    parts = [learn.PartLearned(1, 1, accuracy, accuracy, suspects) for suspects in ([suspect], [])]
     console = Console(width=1000, record=True, file=StringIO())
-    console.print(learned_table(MapLearned(*parts)))
+    console.print(learned_table(learn.MapLearned(*parts)))
     last = console.export_text().splitlines()[-1]
     assert re.match(r"paint\.v\.02: .* 0\.5 .* 100\.00 % .*\(30\.00 %\)", last)
 
@@ -97,7 +89,7 @@ def test_what_was_withheld_is_predicted(tmp_path: Path) -> None:
     whole = SimilarityMap.load("hico-det")
     kept = {part: table[np.arange(len(table)) % 5 > 2] for part, table in whole.tables.items()}
     write_map(tmp_path / "map", dataset="hico-det", raters=whole.raters, pairs=kept)
-    figures = train_on_map(str(tmp_path / "map"))
+    figures = learn.train_on_map(str(tmp_path / "map"))
     similarity = SimilarityMap.load(tmp_path / "map")
     assert similarity.learned is not None
     for part, learned, least in (("verb", figures.verbs, 0.45), ("object", figures.objects, 0.7)):

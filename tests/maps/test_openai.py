@@ -1,9 +1,10 @@
-"""Chat completions against a real server: every fault, what stops a run, what a run may take."""
+"""Chat completions against a real server: every fault, outages, what stops a run, what a run may take."""
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from threading import Thread
+from time import monotonic
 from typing import Any
 
 import orjson
@@ -23,17 +24,8 @@ from tests.llm.server import Endpoint, Server, error
 from tests.llm.server_plan import Plan, share
 from tests.maps.asking import Memory, asked, in_groups, questions, rater
 
-FAULTS = {
-    "malformed": 0.02,
-    "429": 0.05,
-    "500": 0.05,
-    "503": 0.03,
-    "529": 0.02,
-    "dropped": 0.05,
-    "cut": 0.05,
-    "slow": 0.01,
-    "empty": 0.05,
-}
+FAULTS = dict.fromkeys(("429", "500", "dropped", "cut", "empty"), 0.05)
+FAULTS |= {"malformed": 0.02, "503": 0.03, "529": 0.02, "slow": 0.01}
 FORMS = dict.fromkeys(("prose", "thinking", "fenced", "shuffled", "unknown id", "by object"), 0.15)
 NO_RATING = {"chatter": 0.06, "endless thought": 0.06}
 SOME_WITHOUT = dict.fromkeys(("missing", "out of scale", "fraction", "two ratings"), 0.05)
@@ -41,7 +33,6 @@ DOWN = "http://127.0.0.1:9/v1"
 
 
 def all_at_once(counted: dict[str, Any]) -> Counter[int]:
-    """How many pairs were answered how often."""
     return Counter(counted["answers"]["m"].values())
 
 
@@ -55,13 +46,9 @@ def test_every_pair_is_asked_once() -> None:
 @pytest.mark.parametrize("pairs_per_request", [1, pytest.param(7, marks=pytest.mark.slow)])
 def test_faults_of_transport_change_nothing(pairs_per_request: int) -> None:
     clean, _, _ = asked(pairs_per_request=pairs_per_request)
-    found, counted, memory = asked(
-        Plan(rates={name: 2 * rate for name, rate in FAULTS.items()} | FORMS, slow_seconds=60, seed=1),
-        pairs_per_request=pairs_per_request,
-        limits=Limits(timeout=1.0),
-    )
-    assert found == clean
-    assert set(all_at_once(counted)) == {1}
+    plan = Plan(rates={name: 2 * rate for name, rate in FAULTS.items()} | FORMS, slow_seconds=60, seed=1)
+    found, counted, memory = asked(plan, pairs_per_request=pairs_per_request, limits=Limits(timeout=1.0))
+    assert (found, set(all_at_once(counted))) == (clean, {1})
     late = [kind == "timeout" for kind, _ in memory.failures]
     assert sum(late) >= counted.get("slow", 0), "a loaded machine may be late by itself"
     assert len(late) - sum(late) == sum(counted.get(name, 0) for name in FAULTS if name != "slow") > 0
@@ -95,15 +82,12 @@ def test_an_answer_with_nothing_in_it_is_asked_for_again_under_another_name_and_
 
 def test_an_endpoint_without_response_format_is_asked_in_plain_text() -> None:
     found, counted, memory = asked(Plan(structured=False))
-    assert len(found) == 60
-    assert memory.failures[0][0] == "no response_format"
+    assert (len(found), memory.failures[0][0]) == (60, "no response_format")
     # Only what was in flight before the first such answer was lost.
     assert 1 <= counted["response_format"] <= 2
 
 
 class Seeing(Endpoint):
-    """An endpoint that keeps the requests that it gets."""
-
     def __init__(self) -> None:
         super().__init__(Plan())
         self.bodies: list[dict[str, Any]] = []
@@ -182,8 +166,7 @@ def test_a_wrong_key_stops_at_once_with_one_line(monkeypatch: pytest.MonkeyPatch
     ("path", "said"),
     [
         ("elsewhere", r"HTTP 307: .* to http://127\.0\.0\.1:9/"),
-        ("nowhere", "HTTP 404"),
-        ("page", r" 1 try: html: .*base_url"),
+        *(("nowhere", "HTTP 404"), ("page", r" 1 try: html: .*base_url")),
     ],
 )
 def test_a_wrong_address_stops_at_once(path: str, said: str) -> None:
@@ -204,8 +187,6 @@ def test_an_endpoint_that_is_down_is_named_after_one_request() -> None:
 
 
 class Picky(Endpoint):
-    """An endpoint that does not take some requests, for a reason of its own."""
-
     def __init__(self, share_taken: float) -> None:
         super().__init__(Plan())
         self._share_taken = share_taken
@@ -221,8 +202,7 @@ def test_a_request_that_is_never_taken_does_not_end_the_run_of_the_others() -> N
     found, counted, memory = asked(Picky(0.8), 100)
     rejected = counted["rejected"]
     assert 0 < rejected < 50
-    assert len(found) == 100 - rejected
-    assert [kind for kind, _ in memory.failures] == ["400"] * rejected
+    assert (len(found), [kind for kind, _ in memory.failures]) == (100 - rejected, ["400"] * rejected)
 
 
 @pytest.mark.parametrize(
@@ -302,8 +282,7 @@ def test_groups_are_taken_as_they_are_needed() -> None:
 def test_a_budget_of_requests_and_retries_ends_the_run_and_all_that_was_sent_is_kept(plan: Plan, fails: bool) -> None:
     found, counted, memory = asked(plan, memory=Memory(most_requests=25))
     assert counted["requests"] == 25 == len(memory.answers) + len(memory.failures)
-    assert len(found) == len(memory.answers)
-    assert bool(memory.failures) == fails
+    assert (len(found), bool(memory.failures)) == (len(memory.answers), fails)
 
 
 def test_a_stop_keeps_what_is_in_flight() -> None:
@@ -344,8 +323,7 @@ def test_the_same_request_has_the_same_idempotency_key_in_every_process_and_othe
             _, backend = rater(server.url)
             backend.rate(in_groups(questions(30, repeat)), Memory())
         counted = server.stats()
-    assert counted["replays"] == 30
-    assert all_at_once(counted) == {2: 30}
+    assert (counted["replays"], all_at_once(counted)) == (30, {2: 30})
 
 
 def test_a_second_attempt_is_another_request_that_says_what_form_is_expected() -> None:
@@ -369,3 +347,46 @@ def test_a_key_is_no_part_of_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> N
     place = address("r", "http://host/v1", "SHOE_TEST_KEY", {}).open()
     assert place.key == "sk-right"
     assert "sk-right" not in repr(place) + str(place)
+
+
+class Away(Endpoint):
+    """Is away for some seconds after so many answers; or denies every n-th request, or all from some on."""
+
+    def __init__(self, status: int = 503, *, after: int = 10**9, seconds: float = 0.0, every: int = 10**9) -> None:
+        super().__init__(Plan())
+        self.status, self.after, self.seconds, self.every = status, after, seconds, every
+        self.since = 0.0
+
+    async def chat(self, heard: Heard) -> Says | None:
+        self.counts["asked"] += 1
+        if self.counts["asked"] >= self.after:
+            self.since = self.since or monotonic()
+            if monotonic() - self.since < self.seconds:
+                self.counts["away"] += 1
+                return error(self.status, "gone") if self.status else None
+        return error(self.status, "a slip") if self.counts["asked"] % self.every == 0 else await super().chat(heard)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("status", [pytest.param(503, marks=pytest.mark.slow), 0])
+def test_an_outage_is_waited_out_by_one_request_at_a_time(status: int) -> None:
+    found, counted, _ = asked(Away(status, after=40, seconds=2), 200)
+    assert len(found) == 200
+    assert counted["away"] <= 20 + 16 + 6
+
+
+@pytest.mark.slow
+def test_an_outage_that_lasts_too_long_ends_the_run() -> None:
+    with pytest.raises(ShoeError, match=r": 20 .* 2 tries .* 503: gone"):
+        asked(Away(after=40, seconds=10**9), 200, limits=Limits(tries=2, outage=1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_what_is_denied_once_is_asked_again_and_what_is_denied_three_times_in_a_row_stops(status: int) -> None:
+    found, _, memory = asked(Away(status, every=50), 200)
+    assert (len(found), [kind for kind, _ in memory.failures]) == (200, [str(status)] * 4)
+    denies = Away(status, after=40, seconds=10**9)
+    with pytest.raises(ShoeError, match=f"HTTP {status}"):
+        asked(denies, 200, limits=Limits(concurrency=4))
+    assert denies.counts["away"] <= 3 + 4

@@ -1,4 +1,4 @@
-"""Batches against a real server: what is lost on the way or missing in them, and processes that end in between."""
+"""Batches against a real server, also of Google's form: what is lost on the way, and processes that end in between."""
 
 import re
 from collections import Counter
@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
-from shoe.core.errors import InputError, ShoeError
+from shoe.core.errors import InputError, OptionError, ShoeError
 from shoe.llm import batch
 from shoe.llm.errors import HopelessError
 from shoe.llm.ledger import State
 from shoe.llm.limits import Limits
 from shoe.llm.request import Request
+from tests.llm.http import Heard, Says, says_json
 from tests.llm.server import Server
+from tests.llm.server_google import KEY, GoogleServer
 from tests.llm.server_plan import Plan
 from tests.maps.asking import Memory, in_groups, questions, rater, ratings
 from tests.maps.samples import files_of_at_most
@@ -77,7 +79,6 @@ def answered(memory: Memory) -> set[bytes]:
 
 
 def times(server: Server) -> set[int]:
-    """How often pairs were answered."""
     return set(server.stats()["answers"].get("m", {}).values())
 
 
@@ -122,9 +123,7 @@ def test_a_budget_smaller_than_a_batch_is_spent_and_its_answers_come_with_the_ne
         assert rated(server, first) == {}
         assert first.stopping
         second = Memory(past=first)
-        assert rated(server, second) == clean
-        assert times(server) == {1}
-        assert batches(server) == 2
+        assert (rated(server, second), times(server), batches(server)) == (clean, {1}, 2)
     assert [len(event["requests"]) for event in second.events if event["event"] == "prepared"] == [40, COUNT - 40]
 
 
@@ -170,8 +169,7 @@ def test_batches_give_all_answers_once(
 ) -> None:
     memory = Memory()
     with Server(plan) as server:
-        assert rated(server, memory, **options) == clean
-        assert times(server) == {1}
+        assert (rated(server, memory, **options), times(server)) == (clean, {1})
         assert number in (None, batches(server))
     assert failures in (None, Counter(kind for kind, _ in memory.failures))
 
@@ -179,8 +177,7 @@ def test_batches_give_all_answers_once(
 def test_requests_that_never_succeed_are_left_after_so_many_batches() -> None:
     memory = Memory()
     with Server(Plan(rates={"line lost": 1.0})) as server:
-        assert rated(server, memory, limits=Limits(tries=3)) == {}
-        assert batches(server) == 3
+        assert (rated(server, memory, limits=Limits(tries=3)), batches(server)) == ({}, 3)
     assert len(memory.failures) == 3 * COUNT
 
 
@@ -246,8 +243,7 @@ def test_a_batch_is_joined_though_the_plan_has_changed_meanwhile() -> None:
         _, backend = rater(server.url, "openai-batch", pairs_per_request=4)
         more = questions(COUNT)
         backend.rate(in_groups([more[-1], *more[:-1]], 4), second)
-        assert answered(second) == {question.key for question in more}
-        assert times(server) == {1}
+        assert (answered(second), times(server)) == ({question.key for question in more}, {1})
 
 
 def test_a_second_attempt_is_not_given_the_first_ones_answer() -> None:
@@ -286,8 +282,7 @@ def test_a_stop_leaves_the_batch_to_go_on(clean: dict[bytes, int], caplog: pytes
         assert not first.answers
         assert "batch-1: in_progress, 0 of 90 " in caplog.text
         assert re.search(r"batch-1 continues .* 90 requests", caplog.text)
-        assert rated(server, Memory(past=first)) == clean
-        assert batches(server) == 1
+        assert (rated(server, Memory(past=first)), batches(server)) == (clean, 1)
 
 
 @pytest.mark.slow
@@ -347,5 +342,69 @@ def test_what_a_budget_had_room_for_is_sent_though_the_endpoint_fails_at_first()
 def test_a_budget_bounds_the_batch() -> None:
     memory = Memory(most_requests=25)
     with Server() as server:
-        assert len(rated(server, memory)) == 25
-        assert batches(server) == 1
+        assert (len(rated(server, memory)), batches(server)) == (25, 1)
+
+
+FEW = 30
+
+
+@pytest.fixture(autouse=True)
+def _google_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOE_TEST_KEY", KEY)
+
+
+def test_googles_batches_give_the_answers_of_openais() -> None:
+    memory = Memory()
+    with Server(Plan()) as server:
+        expected = rated(server, Memory(), FEW)
+    with GoogleServer(Plan()) as google:
+        assert (rated(google, memory, FEW, api_key_env="SHOE_TEST_KEY"), google.stats()["batches"]) == (expected, 1)
+    files = [str(event["file"]) for event in memory.events if event["event"] == "uploaded"]
+    batches = [event["batch"] for event in memory.events if event["event"] == "started"]
+    assert files[0].startswith("files/")
+    assert batches == ["batches/batch-1"]
+    assert KEY not in str(memory.events)
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 4])
+def test_a_process_that_ends_asks_google_nothing_twice(at: int) -> None:
+    with GoogleServer(Plan()) as google:
+        second = ended(google, at, FEW, api_key_env="SHOE_TEST_KEY")
+        assert (len(rated(google, second, FEW, api_key_env="SHOE_TEST_KEY")), google.stats()["batches"]) == (FEW, 1)
+
+
+def test_answers_that_google_has_deleted_are_asked_for_again() -> None:
+    with GoogleServer(Plan()) as google:
+        second = ended(google, 3, FEW, api_key_env="SHOE_TEST_KEY")
+        while google.google.status("batch-1") != "completed":
+            pass
+        google.google.delete_files()
+        assert (len(rated(google, second, FEW, api_key_env="SHOE_TEST_KEY")), google.stats()["batches"]) == (FEW, 2)
+
+
+def test_the_file_and_the_key_stay_at_googles_server() -> None:
+    with Server(Plan()) as other, GoogleServer(Plan()) as google:
+        google.google.elsewhere = other.url.removesuffix("/v1")
+        with pytest.raises(ShoeError, match="after 1 tries"):
+            rated(google, Memory(), FEW, api_key_env="SHOE_TEST_KEY", limits=Limits(tries=1))
+        assert other.stats()["answers"] == {}
+
+
+def test_a_rater_with_batches_at_anthropic_is_refused_before_anything_is_sent() -> None:
+    with pytest.raises(OptionError, match=r'Anthropic .*kind = "openai"'):
+        rater("https://api.anthropic.com/v1", "openai-batch")
+    rater("https://api.anthropic.com/v1", "openai")
+
+
+class NoBatches(Server):
+    async def reply(self, heard: Heard) -> Says | None:
+        return await super().reply(heard) if heard.path == "/stats" else says_json({"detail": "Not Found"}, 404)
+
+
+def test_an_endpoint_without_batches_is_one_line_before_anything_is_paid() -> None:
+    memory = Memory()
+    with NoBatches(Plan()) as server:
+        config, backend = rater(server.url, "openai-batch")
+        with pytest.raises(ShoeError, match=r'HTTP 404: .*kind = "openai"'):
+            backend.rate(in_groups(questions(3), config.pairs_per_request), memory)
+    assert not ratings(backend, memory)

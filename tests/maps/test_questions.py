@@ -24,14 +24,8 @@ from shoe.similarity import SimilarityMap
 
 RIDE = SenseText("ride.v.01", ("ride", "sit"), "sit and travel on the back of an animal")
 STRADDLE = SenseText("straddle.v.01", ("straddle",), "sit or stand astride of")
-ASKED: dict[str, Any] = {
-    "name": "qwen",
-    "model": "qwen3-32b",
-    "revision": "r1",
-    "sampling": {"temperature": 0, "max_tokens": 20},
-    "base_url": "http://localhost:1/v1",
-    "api_key_env": "KEY",
-}
+ASKED: dict[str, Any] = {"name": "qwen", "model": "qwen3-32b", "revision": "r1", "api_key_env": "KEY"}
+ASKED |= {"sampling": {"temperature": 0, "max_tokens": 20}, "base_url": "http://localhost:1/v1"}
 CONFIG = OpenAI(**ASKED)
 
 
@@ -106,11 +100,8 @@ PLACES = {("table", "file"), ("learned", "map"), ("people", "file")}
 def test_every_kind_says_of_each_setting_whether_it_takes_part(name: str, tmp_path: Path) -> None:
     (tmp_path / "file.csv").write_text("class_synset,synset,rating\n")
     (tmp_path / "people.csv").write_text("item,rater,rating\nride.v.01 sit.v.01,something else,3\n")
-    needed: dict[str, dict[str, Any]] = {
-        "table": {"file": tmp_path / "file.csv"},
-        "lexical": {"measure": "wup"},
-        "people": {"file": tmp_path / "people.csv"},
-    }
+    needed: dict[str, dict[str, Any]] = {"table": {"file": tmp_path / "file.csv"}, "lexical": {"measure": "wup"}}
+    needed["people"] = {"file": tmp_path / "people.csv"}
     config = kind_of(name)(name="r", model="m", **needed.get(name, {}))
     before, reading = key(config), conversion_settings(config)
     for field, told in own_settings(type(config)).items():
@@ -139,13 +130,8 @@ def test_which_predictions_is_in_the_key_and_their_place_is_not(tmp_path: Path) 
 
 
 def test_a_key_is_the_digest_of_one_json_text() -> None:
-    text = {
-        "part": "verb",
-        "prompt": "0123456789abcdef",
-        "rater": identity_of(CONFIG),
-        "repeat": 1,
-        "senses": [{"gloss": s.gloss, "lemmas": s.lemmas, "name": s.name} for s in (RIDE, STRADDLE)],
-    }
+    text = {"part": "verb", "prompt": "0123456789abcdef", "rater": identity_of(CONFIG), "repeat": 1}
+    text["senses"] = [{"gloss": s.gloss, "lemmas": s.lemmas, "name": s.name} for s in (RIDE, STRADDLE)]
     assert key() == blake2b(orjson.dumps(text, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
 
 

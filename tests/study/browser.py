@@ -24,8 +24,7 @@ def opened(browser: Any, path: Path, width: int = 400) -> Iterator[Any]:
     page.on("request", lambda request: asked.append(request.url))
     page.goto(path.as_uri())
     yield page
-    assert complaints == []
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert (complaints, [url for url in asked if not url.startswith(("file:", "data:"))]) == ([], [])
     context.close()
 
 
@@ -39,7 +38,6 @@ def violations(page: Any) -> list[tuple[str, str]]:
 
 
 def saved(page: Any, path: Path) -> Path:
-    """The file that the page saves at the end."""
     with page.expect_download() as download:
         page.get_by_role("button", name="Save").click()
     download.value.save_as(path)

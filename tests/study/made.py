@@ -32,7 +32,6 @@ def scene(path: Path, words: str, size: Sequence[int] = SIZE, boxes: tuple[Any, 
 
 
 def written(folder: Path, *lines: str) -> Path:
-    """A table of answers with these lines."""
     path = folder / "answers.csv"
     path.write_text("\n".join(lines) + "\n")
     return path

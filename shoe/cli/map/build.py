@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from shoe.lexicon.resolve import ObjectWords
     from shoe.lexicon.senses import Part
     from shoe.llm.budget import Budget
+    from shoe.maps.complete import Pair
     from shoe.maps.cost_estimate import Estimate
-    from shoe.maps.growing_map import Pair
     from shoe.maps.job import Outcome
     from shoe.maps.planning import Plan
     from shoe.maps.prompts import Subject
@@ -302,7 +302,6 @@ def complete(
     from shoe.llm.recorder import Progress
     from shoe.maps import complete as completing
     from shoe.maps.cost_estimate import estimate, measured_progress
-    from shoe.maps.growing_map import map_to_continue
     from shoe.maps.job import known, rate, rate_pairs
     from shoe.maps.planning import plan_dataset, plan_needed, plan_pairs
     from shoe.report.maps import closing_lines, round_line, rounds_table
@@ -315,7 +314,7 @@ def complete(
     start = SimilarityMap.load(map, ENSEMBLE)
     folder = out or Path(f"{start.name}-completed")
     again, asking = model_requests.parse_states(ask_again), model_requests.parse_engine(engine, gpus)
-    begin = map_to_continue(start, folder)
+    begin = completing.map_to_continue(start, folder)
     ledger = ledger or folder.absolute().parent / _LEDGER
     session = _open_raters(raters, None, ledger, shard, again, cache, dry_run=dry_run)
     part = session.shard

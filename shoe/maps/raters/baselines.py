@@ -40,14 +40,14 @@ class Lexical(RaterConfig, frozen=True, kw_only=True):
         return Measured(WordNetSimilarity(self.measure), self.thresholds)
 
     def identity(self) -> Mapping[str, Any]:
-        """Return {"lexicon": digest of the lexicon's concepts}, or {} if the lexicon is WordNet."""
+        """Return {"lexicon": digest of its concepts}, or {} for WordNet."""
         graph = lexicon().concepts
         return {} if graph.is_wordnet else {"lexicon": graph.digest}
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Rater that rates by a similarity measure; ``thresholds`` are the lowest similarities for ratings 1 to 4."""
+    """Rater by a similarity measure; ``thresholds`` are the lowest similarities for ratings 1 to 4."""
 
     measure: Similarity
     thresholds: tuple[float, ...]
@@ -105,23 +105,14 @@ class Predicted(Similarity):
         return self.source.digest
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return the (C, S) predicted similarity of C senses and S senses, 0 to 1.
-
-        If the map predicts only the reversed pair (its class sense is in ``senses``), the value of the reversed pair is
-        used; for pairs without any prediction, the value is 0.
-        """
+        """Return the (C, S) predicted similarity, 0 to 1: of the pair, else of the reversed pair, else 0."""
         found = self.source.predicted(part, class_senses, senses)
         back = self.source.predicted(part, senses, class_senses)
         assert found is not None and back is not None  # noqa: S101, PT018 - checked by _map
         return np.nan_to_num(np.where(np.isnan(found), back.T, found))
 
 
-# Kind ``embedding``: cosine similarity of the texts of two senses, as a baseline for LLM raters.
-#
-# The text of a sense is its lemmas and its gloss ("ride, sit: be carried by ..."). A sentence encoder maps the text to
-# a unit vector: the mean of its tokens' last hidden states (Reimers and Gurevych 2019). Four thresholds convert the
-# cosine of two vectors to a rating.
-#
+# Kind ``embedding``: a sentence encoder (Reimers and Gurevych 2019) maps the lemmas and gloss of a sense to a vector.
 # With the default thresholds (scripts/fit-thresholds) and all-MiniLM-L6-v2, each rating is as frequent in the shipped
 # map as among its rounded mean ratings. Other encoders have other distributions of cosines and need other thresholds.
 

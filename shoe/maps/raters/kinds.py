@@ -1,8 +1,7 @@
 """Kinds of raters: their settings, and the code that answers questions.
 
 A kind is a subclass of :class:`~shoe.maps.config.RaterConfig`. The first line of its docstring describes the rater to
-users, its fields are the settings in raters.toml, and ``backend`` returns its implementation. Importing a kind is fast:
-optional dependencies are imported only when they are used.
+users, its fields are the settings in raters.toml, and ``backend`` returns its implementation.
 """
 
 from importlib import import_module

@@ -58,9 +58,8 @@ class Model(LocalModel):
 
 def check(config: RaterConfig, thresholds: Sequence[float] = ()) -> None:
     """Raise OptionError if a deterministic rater has ``repeats`` other than 1, or ``thresholds`` are not ascending."""
-    who = f"rater {quote(config.name)}"
+    who, same = f"rater {quote(config.name)}", f"kind {config.kind} gives the same answer each time"
     if config.repeats != 1:
-        same = f"kind {config.kind} gives the same answer each time"
         raise OptionError(f"{who}: repeats is {config.repeats}, expected 1: {same}")
     if list(thresholds) != sorted(thresholds):
         found = quote(list(thresholds))
@@ -68,11 +67,10 @@ def check(config: RaterConfig, thresholds: Sequence[float] = ()) -> None:
 
 
 def batches(items: Iterable[tuple[Item, Sequence[int]]], size: int) -> Iterator[tuple[int, list[tuple[Item, Any]]]]:
-    """Yield batches of token sequences that :func:`padded` pads to the same length.
+    """Yield (padded length, batch) for pairs of any object and its token sequence; a batch has ``size`` pairs or fewer.
 
-    ``items`` are pairs of any object (item) and its token sequence. Yield (padded length, items of the batch): ``size``
-    items, or fewer in the last batch of a length. A model's result for a sequence does not depend on the other
-    sequences of its batch, because the shape of the padded batch depends only on the length of the sequence.
+    A model's result for a sequence does not depend on the other sequences of its batch, because the shape of the padded
+    batch (:func:`padded`) depends only on the length of the sequence.
     """
     waiting: defaultdict[int, list[tuple[Item, Any]]] = defaultdict(list)
     for item, tokens in items:
@@ -85,15 +83,10 @@ def batches(items: Iterable[tuple[Item, Sequence[int]]], size: int) -> Iterator[
 
 
 def padded(sequences: Sequence[Sequence[int]], size: int, length: int, padding: int, side: str) -> Mapping[str, Tokens]:
-    """Return token sequences as arrays of shape (size, length), each sequence padded to ``length`` tokens.
+    """Return the inputs of a model, of shape (size, length): ``input_ids``, ``attention_mask`` and ``position_ids``.
 
-    Args:
-        sequences: 1 to ``size`` token sequences; if fewer than ``size``, the remaining rows repeat the first sequence.
-        padding: token ID of the padding.
-        side: "left" or "right": where the padding is.
-
-    Returns:
-        The model inputs ``input_ids``, ``attention_mask`` and ``position_ids`` (position of each token, from 0).
+    Each sequence is padded with the token ID ``padding`` on the ``side`` "left" or "right". If there are fewer than
+    ``size`` sequences, the remaining rows repeat the first sequence.
     """
     ids = np.full((size, length), padding, np.int64)
     mask = np.zeros((size, length), np.int64)
@@ -109,16 +102,12 @@ def padded(sequences: Sequence[Sequence[int]], size: int, length: int, padding: 
 # The model gets the prompt in its chat template, followed by the beginning of the answer up to the rating
 # (``{"rating": ``). The probabilities p_k of 0 to 4 as next token give the rating: the mean sum(k p_k) / sum(p_k),
 # rounded half up, or the most probable rating. If sum(p_k), the mass, is below ``least_mass``, there is no rating.
+# Tokens after the digit are not considered: a model that would continue to "3.5" or "10" counts as 3 or 1.
 #
-# The probability of a rating is the sum over all tokens that are this digit without blanks ("3" and " 3"). Tokens after
-# the digit are not considered: a model that would continue to "3.5" or "10" counts as 3 or 1.
-#
-# A pair's probabilities do not depend on the other pairs of its batch (:func:`shoe.maps.raters.local.batches`). Another
-# ``batch_size`` or processor changes the last bits of floating-point sums; probabilities are rounded to four digits.
+# Another ``batch_size`` or processor changes the last bits of floating-point sums, so four digits are stored.
 
 _DIGITS = 4
 _UNIT = 10**_DIGITS
-_PROBE = "instructions"
 
 
 class Transformers(LocalRater, frozen=True, kw_only=True):
@@ -198,12 +187,12 @@ class Reader(Model):
         self._ratings = self._rating_tokens(text_config.vocab_size)
 
     def tokens_of(self, prompt: Rendered) -> list[int]:
-        """Return the tokens of a prompt, followed by the beginning of the answer up to the rating.
-
-        Raise OptionError if there are more tokens than the model can read.
-        """
+        """Return the tokens of a prompt and the beginning of the answer; OptionError if they are too many to read."""
         # Tokenized with a rating, which is then removed: a tokenizer may join the blank before a digit to the digit.
-        tokens = self._tokenize(f"{self._conversation(prompt)}{self._start}0")[:-1]
+        text = f"{self.tokenizer.bos_token or ''}{prompt.system}\n\n{prompt.user}\n"
+        if self.tokenizer.chat_template:
+            text = _templated(self.tokenizer, prompt.system, prompt.user, folded=self._folded)
+        tokens = self._tokenize(f"{text}{self._start}0")[:-1]
         if self._context is not None and len(tokens) > self._context:
             raise OptionError(
                 f"{self.name} reads at most {self._context} tokens, but a prompt has {len(tokens)}: change the model"
@@ -211,10 +200,7 @@ class Reader(Model):
         return tokens
 
     def read(self, prompts: Sequence[Sequence[int]], length: int) -> tuple[Floats, Floats]:
-        """Return (n, 5) probabilities of the ratings 0 to 4 after n prompts, scaled to sum 1, and (n,) unscaled sums.
-
-        ``prompts`` are at most ``batch_size`` token sequences, which are padded to ``length``.
-        """
+        """Return (n, 5) probabilities of 0 to 4 after n prompts, padded to ``length``; and their unscaled (n,) sums."""
         padding = self.tokenizer.pad_token_id
         arrays = padded(prompts, self.batch_size, length, 0 if padding is None else padding, "left")
         torch = self.torch
@@ -235,11 +221,6 @@ class Reader(Model):
         if not np.isfinite(shares).all():
             raise OptionError(f"{self.name} gives non-finite probabilities in {self._dtype}: try another dtype")
         return shares[: len(prompts)], mass[: len(prompts)]
-
-    def _conversation(self, prompt: Rendered) -> str:
-        if not self.tokenizer.chat_template:
-            return f"{self.tokenizer.bos_token or ''}{prompt.system}\n\n{prompt.user}\n"
-        return _templated(self.tokenizer, _messages(prompt.system, prompt.user, folded=self._folded))
 
     def _tokenize(self, text: str) -> list[int]:
         tokens: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
@@ -262,24 +243,21 @@ class Reader(Model):
 
 
 def _has_system_role(tokenizer: Any) -> bool:
-    """Return whether the chat template includes messages of role "system"; some templates reject or omit them."""
+    """Return whether the chat template includes messages of role "system"; some reject or omit them."""
     if not tokenizer.chat_template:
         return False
     from jinja2 import TemplateError
 
     try:
-        return _PROBE in _templated(tokenizer, _messages(_PROBE, "question", folded=False))
+        return "instructions" in _templated(tokenizer, "instructions", "question", folded=False)
     except TemplateError:
         return False
 
 
-def _messages(system: str, user: str, *, folded: bool) -> list[dict[str, str]]:
+def _templated(tokenizer: Any, system: str, user: str, *, folded: bool) -> str:
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     if folded:
-        return [{"role": "user", "content": f"{system}\n\n{user}"}]
-    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
-
-
-def _templated(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> str:
+        messages = [{"role": "user", "content": f"{system}\n\n{user}"}]
     # Templates of reasoning models have a switch of this name; other templates ignore the argument.
     text: str = tokenizer.apply_chat_template(
         messages, tokenize=False, add_generation_prompt=True, enable_thinking=False

@@ -1,10 +1,8 @@
 """Kinds ``openai`` and ``openai-batch``: any endpoint with OpenAI's chat completions API.
 
-A request contains ``pairs_per_request`` pairs, 1 in the SHOE paper. If the endpoint does not support
-``response_format`` (HTTP 400 or 422), the rest of the run uses plain-text answers. Every request has an
-``Idempotency-Key`` computed from its questions. If an endpoint ignores this key and the process is killed, requests in
-flight are sent again and may be charged twice. Batches contain the same requests, and continue at the endpoint after
-the process ends.
+If the endpoint does not support ``response_format`` (HTTP 400 or 422), the rest of the run uses plain-text answers.
+Every request has an ``Idempotency-Key`` computed from its questions. If an endpoint ignores this key and the process is
+killed, requests in flight are sent again and may be charged twice. Batches continue after the process ends.
 """
 
 import os
@@ -103,12 +101,10 @@ class _ChatEndpoint:
 
 
 def _response_format(*, several: bool) -> dict[str, Any]:
-    """Return the ``response_format`` with the JSON schema of an answer about one pair or about several pairs."""
+    schema = _object({"rating": _RATING})
     if several:
         pair = _object({"id": {"type": "string"}, "rating": _RATING})
         schema = _object({"ratings": {"type": "array", "items": pair}})
-    else:
-        schema = _object({"rating": _RATING})
     return {"type": "json_schema", "json_schema": {"name": "ratings", "strict": True, "schema": schema}}
 
 

@@ -1,12 +1,11 @@
 """Kind ``table``: ratings by people or other tools, from a file.
 
 The file has a header line and columns separated by tabs or commas: ``class_synset``, ``synset``, and a column of
-ratings. Pairs are unordered: if the file rates a pair in both orders, the row with the alphabetically lower name first
-counts. Pairs that the file does not rate stay unrated.
+ratings. If it rates a pair in both orders, the row with the alphabetically lower name first counts.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -48,13 +47,18 @@ class Table(RaterConfig, frozen=True, kw_only=True):
 
 
 def read_ratings(path: Path, column: str) -> Ratings:
-    """Return {(class synset, synset): rating} of one column of a table; pairs without a rating are left out.
+    """Return {(class synset, synset): rating} of one column of a table, with the lexicon's first name of each synset.
 
-    Names of synsets are changed to the form with their first lemma in the lexicon ("ride.v.01"). Raise InputError with
-    the file, line and field if the table is invalid.
+    Raise InputError with the file, line and field if the table is invalid.
     """
     names, *rows = delimited_rows(path)
-    indices = [_index(path, names, wanted) for wanted in (*_NAMES, column)]
+    for wanted in (*_NAMES, column):
+        if names.count(wanted) != 1:
+            similar = closest_names(wanted, names)
+            hint = f"did you mean {quote(similar[0])}?" if similar and wanted not in _NAMES else None
+            count = f"{names.count(wanted)} columns {quote(wanted)}"
+            raise InputError(path, record="line 1", found=count, expected="one such column in the header", hint=hint)
+    indices = [*map(names.index, (*_NAMES, column))]
     proper: dict[str, str] = {}
     found: dict[tuple[str, str], int] = {}
     for number, row in enumerate(rows, start=2):
@@ -64,9 +68,8 @@ def read_ratings(path: Path, column: str) -> Ratings:
             if name not in proper:
                 synset = lexicon().synset(name)
                 if synset < 0:
-                    raise InputError(
-                        path, record=record, field=field, found=quote(name), expected="a synset such as ride.v.01"
-                    )
+                    expected = "a synset such as ride.v.01"
+                    raise InputError(path, record=record, field=field, found=quote(name), expected=expected)
                 proper[name] = lexicon().name(synset)
         if rating == "":
             continue
@@ -80,15 +83,6 @@ def read_ratings(path: Path, column: str) -> Ratings:
     return found
 
 
-def _index(path: Path, names: Sequence[str], wanted: str) -> int:
-    if names.count(wanted) == 1:
-        return names.index(wanted)
-    similar = closest_names(wanted, names)
-    hint = f"did you mean {quote(similar[0])}?" if similar and wanted not in _NAMES else None
-    found = f"{names.count(wanted)} columns {quote(wanted)}"
-    raise InputError(path, record="line 1", found=found, expected="one such column in the header", hint=hint)
-
-
 @dataclass(frozen=True, slots=True)
 class Rows:
     """Rater that looks up ratings by (synset, synset), in either order of the two synsets."""
@@ -98,13 +92,12 @@ class Rows:
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
         """Answer the questions about rated pairs, and pass the answers to the recorder; skip all other questions."""
         for group in groups:
-            names = {question: (question.first.name, question.second.name) for question in group.questions}
-            given = {question: self.ratings.get(pair, self.ratings.get(pair[::-1])) for question, pair in names.items()}
-            if asked := [question for question, rating in given.items() if rating is not None]:
-                rated = Group(asked)
+            pairs = {question: (question.first.name, question.second.name) for question in group.questions}
+            found = {question: self.ratings.get(pair, self.ratings.get(pair[::-1])) for question, pair in pairs.items()}
+            if given := {question: rating for question, rating in found.items() if rating is not None}:
+                rated = Group(list(given))
                 if recorder.stopping or not recorder.may_ask(rated):
                     return
-                ratings = [given[question] for question in asked]
-                recorder.answer(rated, {"ratings": dict(zip(rated.ids, ratings, strict=True))})
+                recorder.answer(rated, {"ratings": dict(zip(rated.ids, given.values(), strict=True))})
 
     parse = staticmethod(read_by_id)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shoe.core.errors import MissingExtraError
 from shoe.core.io.files import atomic_write, make_folder
-from shoe.diagnosis.error_gains import ErrorAnalysis, ErrorExample, Shown
+from shoe.diagnosis.error_gains import ErrorAnalysis, ErrorExample
 from shoe.diagnosis.error_types import ERRORS
 from shoe.report.figures.style import BLUE, GREY, INK, ORANGE, in_font
 

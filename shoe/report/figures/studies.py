@@ -14,7 +14,7 @@ from shoe.report.study import HEADINGS, HEADLINE, KINDS
 from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study.agreement import LEVELS, mean_ratings
 from shoe.study.analysis import Reference, StudyReport
-from shoe.study.metric.systems import MeasureComparison
+from shoe.study.metric.rankings import MeasureComparison
 from shoe.study.ratings import StudyRatings
 
 if TYPE_CHECKING:

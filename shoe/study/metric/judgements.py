@@ -1,8 +1,8 @@
 """Ratings of whole predictions by people, and the rows of prediction files that people rated."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,13 +20,10 @@ _BETWEEN = "\t"  # no field can contain it
 _ROUNDED = 0.51  # pixels by which a box may differ from the file's: tables often hold whole pixels
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Judgements:
-    """Ratings 0..4 of N predictions by R raters.
+class Judgements(NamedTuple):
+    """Ratings 0..4 of N predictions by R raters, read from the table ``source``.
 
-    Attributes:
-        ratings: ratings by people, read from the table ``source``; items are predictions.
-        columns: (N,) values of each column that identifies a prediction: model, image, prediction, verb, object, boxes.
+    ``columns`` are the (N,) values of each column that identifies a prediction: model, image, verb, object, and so on.
     """
 
     source: Path
@@ -34,14 +31,11 @@ class Judgements:
     columns: dict[str, tuple[str, ...]]
 
     def name(self, item: int) -> str:
-        """Return the values of the columns that identify a prediction, as text for error messages."""
+        """Return the values that identify a prediction, as text for error messages."""
         return ", ".join(f"{column} {quote(told[item])}" for column, told in self.columns.items())
 
     def images(self, known: Sequence[str]) -> Indices:
-        """Return the (N,) index of each prediction's image in ``known``, the image names of the ground truth.
-
-        Raise InputError for an image that is not in ``known``.
-        """
+        """Return the (N,) index of each image in ``known``, those of the ground truth; InputError for others."""
         names = tuple(dict.fromkeys(self.columns["image"]))
         found = image_index(names, known)
         if (found < 0).any():
@@ -153,19 +147,16 @@ def _word(text: str) -> str:
     return " ".join(text.casefold().replace("_", " ").split())
 
 
-# Table for people to fill in, which does not show the models of the predictions.
-
 HEADER = ("image", "verb", "object", *BOXES, "rater", "rating")
 _STREAM, _STREAMS = 13 << 28, 1 << 11
 """First stream of random numbers, and number of streams per seed: one for images, and one per rater."""
 
 
 def sheet(tasks: Sequence[Task], images: int, most: int, raters: int, seed: int) -> tuple[list[list[object]], int]:
-    """Return an empty rating table for the most confident predictions of all models on random images.
+    """Return an empty rating table, header first, for the most confident predictions of all models on random images.
 
     A prediction that several models made with the same words and boxes is listed once. Each rater has a different
-    random order, and all random choices depend only on the seed. Return the rows, header first, and the number of
-    listed predictions.
+    random order. Also return the number of listed predictions.
 
     Args:
         tasks: predictions of each model.

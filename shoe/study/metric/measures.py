@@ -1,7 +1,7 @@
 """Measures, which are ways to score predictions: a protocol with certain options and a certain similarity map."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,16 +19,15 @@ from shoe.scoring.score import score_by
 from shoe.scoring.strict import strict_credits
 from shoe.similarity.ensemble import MISSING
 from shoe.study.agreement import figure_of, mean_ceiling
+from shoe.study.metric import rankings
 from shoe.study.metric.judgements import Judgements
-from shoe.study.metric.systems import Level, MeasureComparison, Scores, opposite_pairs, scores_of, statistics_of
-from shoe.study.metric.units import FIGURES, Judged, figures_of_units
+from shoe.study.metric.rankings import FIGURES, Judged, Level, MeasureComparison, Scores
 
 _FIGURES = {"full": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}  # names of metrics by the last part of their key
 _APART = ("similarity=", "protocol=")  # settings other than options of a protocol
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(NamedTuple):
     """A way to score predictions: options of one protocol, and a similarity map."""
 
     name: str
@@ -36,14 +35,12 @@ class Measure:
     similarity: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ModelScores:
+class ModelScores(NamedTuple):
     """Scores of one model's n predictions by one measure.
 
     Attributes:
         credit: (n,) credit of each prediction: 1 for a true positive by exact labels; similarity of its match by SHOE.
-        figures: metrics of the model, by name; None if undefined.
-        resampled: (B,) values of each metric in B bootstrap samples of the images.
+        figures, resampled: value of each metric, None if undefined, and (B,) values in B bootstrap samples of images.
     """
 
     signature: str
@@ -53,16 +50,11 @@ class ModelScores:
 
 
 def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, varied: Sequence[str]) -> list[Measure]:
-    """Return the measures selected on the command line.
+    """Return the measures selected on the command line: ``protocols``, or else the benchmark's usual protocols.
 
-    Args:
-        protocols: names of protocols; if empty, the benchmark's usual protocols that score triplets.
-        similarity: map for SHOE protocols.
-        varied: texts that each add a measure: options ``NAME=VALUE``, separated by spaces or commas, for the first
-            selected protocol with such options. ``protocol=NAME`` sets another protocol, ``similarity=NAME`` a map.
-
-    Raises:
-        OptionError: for an unknown name or value, or a protocol that scores the actions of persons instead of triplets.
+    Each text in ``varied`` adds a measure: options ``NAME=VALUE``, separated by spaces or commas, for the first
+    selected protocol with such options. ``protocol=NAME`` sets another protocol, ``similarity=NAME`` another map. Raise
+    OptionError for an unknown name or value, or a protocol that scores the actions of persons instead of triplets.
     """
     of, labels = truth.benchmark, truth.image_labels is not None
     every, usual = [*of.protocols, "shoe"], [name for name in of.usual_protocols if name not in of.role_protocols]
@@ -98,10 +90,7 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
 
 
 def score_predictions(measure: Measure, task: Task, notes: ReadNotes | None, weights: Counts) -> ModelScores:
-    """Return the scores of a model's predictions by a measure; OptionError if it cannot score these predictions.
-
-    ``weights`` is (m, B): how often each image of the ground truth is in each bootstrap sample.
-    """
+    """Return the scores, also in samples of images by (m, B) ``weights``; OptionError for unsuitable predictions."""
     report = score_by(measure.options, task, measure.similarity, notes)
     if report.absent:
         raise OptionError("; ".join(f"{measure.name}: {why}" for why in report.absent.values()))
@@ -120,15 +109,13 @@ def score_predictions(measure: Measure, task: Task, notes: ReadNotes | None, wei
     return ModelScores(str(report.signature), credit, figures, resampled)
 
 
-# Scores of all models by all measures, and their comparison with ratings by people.
-
 CREDIT = "mean credit"
-"""Name of the metric "mean credit of the judged predictions of a model, averaged over images"."""
+"""Mean credit of the judged predictions of a model, averaged over images."""
 RESAMPLES = 1_000
 
 
 class ModelScoresCollector:
-    """Collector of models' scores, one model at a time, which keeps only judged predictions and metrics in memory."""
+    """Scores of all models, added one by one, of which only judged predictions and metrics stay in memory."""
 
     def __init__(self, judgements: Judgements, measures: Sequence[Measure], images: Sequence[str]) -> None:
         """Create a collector; ``images`` are those of the ground truth. Raise InputError for another judged image."""
@@ -140,10 +127,9 @@ class ModelScoresCollector:
         self._measured: list[list[ModelScores]] = []
 
     def add(self, model: str, task: Task, notes: ReadNotes | None = None) -> None:
-        """Score a model's predictions by all measures.
+        """Score a model's predictions by all measures; OptionError if a protocol cannot score them.
 
-        Raise InputError if a rated prediction of the model is not exactly one prediction of ``task``, and OptionError
-        if a protocol cannot score the predictions.
+        Raise InputError if a rated prediction of the model is not exactly one prediction of ``task``.
         """
         rows = self.judgements.rows_of(model, task)
         found = [score_predictions(measure, task, notes, self._weights) for measure in self.measures]
@@ -157,36 +143,34 @@ class ModelScoresCollector:
         Raise InputError if a judged prediction was not found in the predictions of any model.
         """
         ratings, names = self.judgements.ratings, [measure.name for measure in self.measures]
+        raters = len(ratings.raters)
         item = np.concatenate(list(self._items.values()))
         missing = np.setdiff1d(np.arange(len(ratings.items)), item)
         if len(missing):
-            record, expected = self.judgements.name(int(missing[0])), "a prediction of one of the files given"
-            raise InputError(
-                self.judgements.source,
-                record=record,
-                found="a rating of a prediction that no file contains",
-                expected=expected,
-            )
+            record, found = self.judgements.name(int(missing[0])), "a rating of a prediction that no file contains"
+            expected = "a prediction of one of the files given"
+            raise InputError(self.judgements.source, record=record, found=found, expected=expected)
         model = np.repeat(np.arange(len(self._items)), list(map(len, self._items.values())))
         images, image = np.unique(self._image[item], return_inverse=True)
         judged = Judged(item, image, model, np.concatenate(self._credits), ratings.first)
         levels = {}
-        for level, (number, of) in figures_of_units(judged).items():
+        for level, (number, of) in rankings.figures_of_units(judged).items():
             rows = {name: {figure: of[figure, k] for figure in FIGURES} for k, name in enumerate(names)}
             levels[level] = Level.from_rankings(number, rows)
-        by_images, people, of_measures = scores_of(judged, len(self._items), self._weights[images])
+        by_images, people, of_measures = rankings.scores_of(judged, len(self._items), self._weights[images])
         scores, mean = self._scores(of_measures), self._by_model(people.values)
         models = np.flatnonzero(~np.isnan(people.values))
         ranked = {row: each.of_models(models) for row, each in scores.items()}
         ranked = {row: each for row, each in ranked.items() if not np.isnan(each.values).any()}
         people, by_images = people.of_models(models), by_images.of_models(models)
         if len(models) > 1:
-            found = {r: statistics_of(people, by_images, each, len(ratings.raters)) for r, each in ranked.items()}
-            levels["model"] = Level.from_rankings(len(models), found)
+            agreement = {row: rankings.statistics_of(people, by_images, of, raters) for row, of in ranked.items()}
+            levels["model"] = Level.from_rankings(len(models), agreement)
         called, table = [list(self._items)[m] for m in models], ratings.first
+        opposite = {row: rankings.opposite_pairs(people, of) for row, of in ranked.items()}
         return MeasureComparison(
             images=len(images),
-            raters=len(ratings.raters),
+            raters=raters,
             ratings=int((table != MISSING).sum()),
             holes=ratings.holes,
             people=figure_of(lambda i, j: mean_ceiling(table[np.ix_(i, j)]), table.shape, "correlation"),
@@ -194,7 +178,7 @@ class ModelScoresCollector:
             scores={row: self._by_model(each.values) for row, each in scores.items()},
             measures={name: each.signature for name, each in zip(names, self._measured[0], strict=True)},
             levels=levels,
-            opposite={r: [[called[a], called[b]] for a, b in opposite_pairs(people, s)] for r, s in ranked.items()},
+            opposite={row: [[called[a], called[b]] for a, b in pairs] for row, pairs in opposite.items()},
         )
 
     def _scores(self, credit: Sequence[Scores]) -> dict[str, Scores]:

@@ -33,11 +33,8 @@ def causal_model(
 ) -> Path:
     """Save a causal language model.
 
-    Args:
-        folder: where to.
-        architecture: "llama" (relative positions) or "gpt2" (absolute ones, so that padding could show).
-        digits: "apart", a blank before a digit is a token of its own; or "joined", " 3" is one token, beside "3".
-        template: the chat template.
+    The architecture is "llama" (relative positions) or "gpt2" (absolute ones, so that padding could show). Digits are
+    "apart", a blank before a digit is a token of its own; or "joined", " 3" is one token, beside "3".
     """
     torch.manual_seed(0)
     tokenizer = _tokenizer(digits, template)
@@ -54,18 +51,11 @@ def causal_model(
 
 
 def encoder_model(folder: Path) -> Path:
-    """Save an encoder of BERT's form."""
     torch.manual_seed(0)
     tokenizer = _tokenizer("apart", None)
-    config = transformers.BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=48,
-        max_position_embeddings=128,
-        initializer_range=0.3,
-    )
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+    sizes |= {"vocab_size": len(tokenizer), "max_position_embeddings": 128}
+    config = transformers.BertConfig(**sizes, initializer_range=0.3)
     transformers.BertModel(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

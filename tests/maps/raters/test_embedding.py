@@ -28,11 +28,8 @@ def config(model: Path | str = "a/model", **changed: Any) -> Embedding:
 def cosines(rater: Embedding, questions: list[Question] = QUESTIONS, size: int = 5) -> dict[bytes, float]:
     backend, memory = rater.backend(PROMPTS), Memory()
     backend.rate(in_groups(questions, size), memory)
-    return {
-        key: raw["cosines"][name]
-        for group, raw in memory.answers
-        for key, name in zip(group.keys, group.about()["ids"], strict=True)
-    }
+    pairs = ((zip(group.keys, group.about()["ids"], strict=True), raw["cosines"]) for group, raw in memory.answers)
+    return {key: of[name] for names, of in pairs for key, name in names}
 
 
 @pytest.fixture(scope="module")

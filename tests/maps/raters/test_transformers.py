@@ -82,8 +82,7 @@ def raw(probabilities: list[float], mass: float = 1.0) -> dict[str, Any]:
     ],
 )
 def test_the_rating_is_the_mean_or_the_most_probable(probabilities: list[float], expected: int, argmax: int) -> None:
-    assert parsed(raw(probabilities)) == expected
-    assert parsed(raw(probabilities), read="argmax") == argmax
+    assert (parsed(raw(probabilities)), parsed(raw(probabilities), read="argmax")) == (expected, argmax)
 
 
 @given(st.lists(st.integers(0, 10_000), min_size=5, max_size=5).filter(any))
@@ -95,8 +94,7 @@ def test_the_mean_is_rounded_half_up(parts: list[int]) -> None:
 
 def test_too_little_mass_is_no_rating() -> None:
     sure = [0.0, 0.0, 0.0, 0.0, 1.0]
-    assert parsed(raw(sure, 0.0099)) == State.UNPARSED_ONCE
-    assert parsed(raw(sure, 0.01)) == 4
+    assert (parsed(raw(sure, 0.0099)), parsed(raw(sure, 0.01))) == (State.UNPARSED_ONCE, 4)
     assert parsed(raw(sure, 0.5), least_mass=0.6) == State.UNPARSED_ONCE
 
 

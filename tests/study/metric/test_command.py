@@ -148,8 +148,7 @@ def test_a_sheet_is_drawn_blind_filled_in_and_read(tmp_path: Path) -> None:
     done = run(*asked)
     assert (done.returncode, done.stderr) == (0, "")
     first = out.read_bytes()
-    assert run(*asked).returncode == 0
-    assert out.read_bytes() == first
+    assert (run(*asked).returncode, out.read_bytes()) == (0, first)
     header, *lines = first.decode().splitlines()
     assert header == "image,verb,object,human_box,object_box,rater,rating"
     both = [{line for line in lines if f",rater-{r}," in line} for r in (1, 2)]

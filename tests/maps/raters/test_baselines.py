@@ -1,13 +1,17 @@
+"""Raters without a language model: measures on WordNet's graph, and predictions of a map."""
+
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from shoe.core.errors import ShoeError
+from shoe.core.errors import OptionError, ShoeError
 from shoe.lexicon.senses import Part
 from shoe.maps.prompts import Question
-from shoe.maps.raters.baselines import Lexical
+from shoe.maps.raters.baselines import Learned, Lexical
 from tests.maps.asking import PROMPTS, Memory, in_groups, of_pairs, rated_pairs
+from tests.maps.samples import made
 
 VERBS = ["ride.v.01", "straddle.v.01", "feed.v.01", "hold.v.02", "be.v.01"]
 OBJECTS = ["bicycle.n.01", "horse.n.01", "motorcycle.n.01", "animal.n.01", "water.n.01"]
@@ -51,3 +55,19 @@ def test_nothing_is_asked_past_a_budget_or_a_stop() -> None:
     for memory in (Memory(most_requests=1), Memory(stop_after=1)):
         backend.rate(in_groups(asked("verb"), 2), memory)
         assert len(memory.answers) == 1
+
+
+def test_predictions_are_rounded_whichever_sense_is_the_class() -> None:
+    pairs = [("frisbee.n.01", "horse.n.01"), ("horse.n.01", "mare.n.01"), ("camel.n.01", "thought.n.01")]
+    questions = of_pairs("object", [*pairs, *((b, a) for a, b in pairs)])
+    rater = Learned(name="predicted")
+    ratings = list(rated_pairs(rater, questions, 6).values())
+    assert ratings[:3] == ratings[3:]
+    assert ratings[0] == ratings[2] == 0 < 2 <= ratings[1]
+    assert len(rater.identity()["predictions"]) == 8
+
+
+def test_a_map_without_predictions_is_refused(tmp_path: Path) -> None:
+    made(tmp_path / "map")
+    with pytest.raises(OptionError, match="`shoe map learn"):
+        Learned(name="predicted", map=str(tmp_path / "map")).backend(PROMPTS)
