@@ -108,7 +108,7 @@ OTHER = Source(
 
 @pytest.mark.slow
 def test_pairs_are_carried_lost_and_joined(tmp_path: Path) -> None:
-    other = Lexicon(build(OTHER, "made").content)
+    other = Lexicon(build(OTHER, "made")[0])
     rows = [f"{verb} {noun} {verb}ing {verb}.v.01 {noun}.n.01".split() for verb, noun in LABELS]
     classes = parse_classes(class_table([[*row, ""] for row in rows]), "hico-det")
     links = [list(concept.links) for concept in OTHER.concepts[:2]]
@@ -127,7 +127,7 @@ def test_pairs_are_carried_lost_and_joined(tmp_path: Path) -> None:
         carry(first, other, tmp_path / "second", classes)
     # Now with a second concept for what an apple is, and one for eating.
     more = [*OTHER.concepts, Concept("M:apple", ("apple",), links=("key:apple%1:13:00::", "wn30:07739125-n"))]
-    wider = Lexicon(build(Source("made", "Made 2", more), "made2").content)
+    wider = Lexicon(build(Source("made", "Made 2", more), "made2")[0])
     counts = carry(first, wider, tmp_path / "second", classes)
     assert counts["verb"] == ConvertedPairs(2, 0, 1, 1, 0, ("eat.v.01",))
     assert counts["object"] == ConvertedPairs(3, 2, 0, 0, 1, ())
