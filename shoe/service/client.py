@@ -389,7 +389,7 @@ class Client:
             path: prediction file in any supported format.
             truth: name of a ground truth on the server; None if the server has only one, or if `board` is given.
             name: name of the run (default: file name without extension).
-            protocols, options: protocols, and scoring options such as "tau=0.4", as for ``shoe score``.
+            protocols, options: protocols (empty: the defaults), and options such as "tau=0.4", as for ``shoe score``.
             similarity: name of a similarity map on the server.
             boxes: box convention of the predictions (default: that of the file format).
             scores: score scale of the predictions (default: confidences from 0 to 1).
