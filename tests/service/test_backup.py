@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sqlite3
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -19,7 +20,7 @@ from shoe.service.database import VERSION
 from shoe.service.folder import Folder
 from tests.service.calling import execute, queued, received, working
 from tests.service.client.serving import rows, worked_on
-from tests.service.processes import waited
+from tests.service.processes import serve, waited
 
 
 def submit(folder: Folder, number: int) -> str:
@@ -228,6 +229,24 @@ def test_no_mixture_of_database_and_files_makes_the_server_remove_a_file(
         assert files_of(place) == stored
     elif files == "none":
         assert clean(place) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("database", ["empty", "older"])
+def test_a_real_server_starts_without_removing_anything(folder: Folder, tmp_path: Path, database: str) -> None:
+    place = mixture(folder, tmp_path, database, "all")
+    stored = files_of(place)
+    for file in stored:
+        os.utime(file, (0, 0))
+    with serve(place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        if database == "empty":
+            assert (server.wait(30), server.stdout.read()) == (2, "")
+        else:
+            assert "shoe serves at" in server.stdout.readline()
+            time.sleep(3)
+        server.terminate()
+    assert files_of(place) == stored
 
 
 def test_the_files_of_a_deleted_run_are_removed_a_day_after_the_deletion(
