@@ -109,9 +109,9 @@ def test_the_rater_that_people_are_copies_of_is_among_the_nearest(tmp_path: Path
 
 def test_bias_and_noise_are_found_again() -> None:
     rng = np.random.default_rng(4)
-    true = rng.normal(2, 1, 3_000)
+    true = rng.normal(2, 1, 1_500)
     bias, noise = np.array([0.3, -0.3, 0.0, 0.8]), np.array([0.3, 0.6, 1.0, 0.5])
-    values = true[:, None] + bias + noise * rng.standard_normal((3_000, 4))
+    values = true[:, None] + bias + noise * rng.standard_normal((1_500, 4))
     values[rng.random(values.shape) < 0.2] = np.nan
     found = rater_model(values, anchors=3)
     twice = rater_model(np.concatenate([values, values[:, 3:]], axis=1), anchors=3)  # raters of a map that say the same
