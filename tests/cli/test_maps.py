@@ -1,6 +1,7 @@
 """``shoe map info``, ``diff``, ``ablate``, ``import``, ``merge`` and ``export`` as a user runs them."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ import pytest
 from shoe.benchmarks.signature import Signature
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.similarity import SimilarityMap
-from tests.cli.maps import run
+from tests.cli import run as cli
 from tests.cli.run import as_json, output, refused
 from tests.maps.samples import made
 
+run = partial(cli.run, "map")
 FOR = ("--for", PREDICTIONS["free text"], "--ground-truth", TRUTH)
 
 

@@ -2,20 +2,15 @@
 
 import json
 import re
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.cli import run as cli
 
-
-def shown(*words: str) -> str:
-    return cli.output("similarity", *words)
-
-
-def as_json(*words: str) -> dict[str, Any]:
-    return cli.as_json("similarity", *words)
+shown, as_json = partial(cli.output, "similarity"), partial(cli.as_json, "similarity")
+resolved = partial(cli.output, "resolve")
 
 
 def test_a_word_of_several_class_senses_is_explained_for_each(tmp_path: Path) -> None:
@@ -79,10 +74,6 @@ def test_wordnet_measures(name: str) -> None:
     assert found["similarity"]["name"] == name
     assert 0 <= found["parts"][0]["value"] < 1
     assert "ratings" not in found["parts"][0]["candidates"][0]
-
-
-def resolved(*arguments: str) -> str:
-    return cli.output("resolve", *arguments)
 
 
 def test_parts_are_shown_with_reasons_or_one_of_them_on_request() -> None:

@@ -14,8 +14,8 @@ from shoe.lexicon.senses import POS, Part
 from shoe.lexicon.store import ids_of
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, load_similarity, write_map
 from shoe.similarity.map_files import ABOUT
-from tests.cli.maps import run
 from tests.cli.run import refused
+from tests.cli.test_maps import run
 from tests.errors import input_error, option_error
 from tests.present import present
 from tests.tables import pairs_by_name
