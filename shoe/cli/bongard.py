@@ -31,7 +31,9 @@ def build(
     hold_out: Annotated[
         float, Option(min=0.0, max=1.0, help="Fraction of the actions, and of the objects, not used for training.")
     ] = 0.0,
-    train: Annotated[bool, Option("--train", help="Build training problems: only seen concepts, --overlap 3.")] = False,
+    train: Annotated[
+        bool, Option("--train", help="Build training problems: from seen concepts only, with --overlap 3.")
+    ] = False,
     seed: Annotated[int, Option(min=0, max=2**20, help="Random seed of hold-out and sampling.")] = 0,
     overlap: Annotated[
         int | None,
@@ -45,7 +47,10 @@ def build(
         float, Option(min=0.0, help="Merge two actions on an object if their similarity is at least this value.")
     ] = 0.6,
     part_share: Annotated[
-        float, Option(min=0.0, help="Fraction of concept A's regions that must show concept B to make B a part of A.")
+        float,
+        Option(
+            min=0.0, help="Fraction of the regions of concept A that must show concept B for B to count as a part of A."
+        ),
     ] = 0.5,
     smallest: Annotated[float, Option(min=0.0, help="Minimum area of a box, in square pixels.")] = 32 * 32,
     json: options.Json = None,

@@ -41,7 +41,9 @@ def compare(
     images_in_predictions: Annotated[bool, Option(help="Score only images that are in all prediction files.")] = False,
     split: options.Split = None,
     image_labels: options.ImageLabels = None,
-    no_confidence: Annotated[bool, Option("--no-confidence", help="Also score each file with equal scores.")] = False,
+    no_confidence: Annotated[
+        bool, Option("--no-confidence", help="Also score each file with equal confidence scores.")
+    ] = False,
     allow_different: Annotated[
         bool, Option("--allow-different", help="Compare runs even if their signatures differ.")
     ] = False,

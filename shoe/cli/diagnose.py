@@ -16,17 +16,21 @@ def diagnose(
     dataset: options.Dataset = DEFAULT,
     variant: Annotated[str, Option(help="Error definitions: of the paper (paper) or its code (released).")] = "paper",
     choice: Annotated[
-        str, Option(help="Rule to select one of several fixes of an error: seeded (random) or greedy.")
+        str, Option(help="Rule that selects one fix if an error has several: seeded (random) or greedy.")
     ] = "seeded",
     seed: Annotated[int, Option(help="First of the random seeds of --choice seeded.")] = 0,
     seeds: Annotated[int, Option(help="Number of seeds whose mean and standard deviation are reported.")] = 20,
     similarity: Annotated[
-        str, Option(help="Similarity map: name, folder, 'dataset' (dataset's default) or 'none' (no analysis by it).")
+        str,
+        Option(
+            help="Similarity map: a shipped name, a folder, 'dataset' for the dataset's default, or 'none' to skip the "
+            "analysis by similarity."
+        ),
     ] = "dataset",
     by: Annotated[str | None, Option(help="Unit of AP: class, or role (V-COCO). Default: by file format.")] = None,
     pairs: Annotated[
         list[Path] | None,
-        Option(help="File of pairs and verb scores. Repeat for each file of PREDICTIONS, in their order."),
+        Option(help="File of a model's pairs and verb scores. Repeat once per file of PREDICTIONS, in the same order."),
     ] = None,
     no_interaction: Annotated[str, Option(help="Treatment of no_interaction classes: exclude or keep.")] = "exclude",
     sweep: Annotated[bool, Option("--sweep", help="Also report results at several NMS and score thresholds.")] = False,

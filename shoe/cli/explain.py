@@ -19,7 +19,9 @@ def explain(
     ] = None,
     option: options.ProtocolOptions = None,
     dataset: options.Dataset = DEFAULT,
-    image_labels: Annotated[Path | None, Option(help="Official anno.mat, to count false positives by label.")] = None,
+    image_labels: Annotated[
+        Path | None, Option(help="Official file anno.mat, to count false positives by image label.")
+    ] = None,
     boxes: options.Boxes = None,
     format: options.Format = None,
     images_in_predictions: options.ImagesInPredictions = False,

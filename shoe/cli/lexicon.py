@@ -35,7 +35,7 @@ def build(
         Option(metavar="wordnet", help="Ignore the concepts of FILE; assign its words to the concepts of WordNet 3.0."),
     ] = None,
     verbs: Annotated[
-        str | None, Option(metavar="KIND,...", help="Concept kinds to treat as verbs, if all are nouns.")
+        str | None, Option(metavar="KIND,...", help="Concept kinds to treat as verbs, if FILE has only nouns.")
     ] = None,
     break_cycles: Annotated[bool, Option("--break-cycles", help="Drop one parent relation of each cycle.")] = False,
 ) -> None:

@@ -24,7 +24,11 @@ BadBoxes = Annotated[
     ),
 ]
 Bounds = Annotated[
-    bool, Option("--bounds", help="Also report 90 % intervals under a map that rates all pairs (several times slower).")
+    bool,
+    Option(
+        "--bounds",
+        help="Also report 90 % intervals of the scores under a map that rates all pairs (several times slower).",
+    ),
 ]
 Boxes = Annotated[str | None, Option(help="Box convention (see shoe convert --help). Default: by file format.")]
 Classes = Annotated[Path | None, Option(help="File with a class table, which replaces the packaged class table.")]
@@ -39,10 +43,15 @@ Engine = Annotated[
 Figures = Annotated[Path | None, Option(help="Write plots of the results to this folder, each as PDF and PNG.")]
 Format = Annotated[str | None, Option(help="File format (list: shoe convert --help). Default: recognised by content.")]
 GroundTruth = Annotated[Path, Option("--ground-truth", "-g", readable=False, help="Annotation file of the dataset.")]
-ImageLabels = Annotated[Path | None, Option(help="Official anno.mat with image labels, for the known-object setting.")]
+ImageLabels = Annotated[
+    Path | None, Option(help="Official anno.mat file with image-level labels, for the known-object setting.")
+]
 ImagesInPredictions = Annotated[
     bool,
-    Option("--images-in-predictions", help="Ignore images not in PREDICTIONS (default: their ground truth is missed)."),
+    Option(
+        "--images-in-predictions",
+        help="Ignore images not in PREDICTIONS (default: their ground truth counts as missed).",
+    ),
 ]
 ImageSplit = Annotated[str | None, Option(help="Images of anno_bbox.mat to use: test2015 or train2015.")]
 Latex = Annotated[Path | None, Option(help="Write the results as a LaTeX table to this file.")]
@@ -81,7 +90,8 @@ Yes = Annotated[bool, Option("--yes", "-y", help="Spend money without asking for
 
 Json = Annotated[str | None, Option("--json", help="Write the results as JSON to this file; '-' is standard output.")]
 AskAgain = Annotated[
-    str | None, Option(metavar="STATES", help="Results to request again: unparsable, refused, or unparsable,refused.")
+    str | None,
+    Option(metavar="STATES", help="Results whose requests are sent again: unparsable, refused, or unparsable,refused."),
 ]
 Cache = Annotated[
     str | None,
@@ -104,4 +114,6 @@ EngineText = Annotated[
         help="Where requests run: serial (this process), ray (cluster at RAY_ADDRESS, or a local one), ray:ADDRESS."
     ),
 ]
-Gpus = Annotated[float, Option(min=0.0, max=64.0, help="With --engine ray: GPUs for the local model of each worker.")]
+Gpus = Annotated[
+    float, Option(min=0.0, max=64.0, help="With --engine ray: number of GPUs for the local model of each worker.")
+]

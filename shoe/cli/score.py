@@ -41,7 +41,9 @@ def score(
     classes: options.Classes = None,
     image_labels: options.ImageLabels = None,
     bounds: options.Bounds = False,
-    results: Annotated[Path | None, Option(help="Folder for one JSON report per file, if there are several.")] = None,
+    results: Annotated[
+        Path | None, Option(help="Folder for one JSON report per prediction file, if there are several.")
+    ] = None,
     shard: Annotated[str | None, Option(help="With --results: score only one part of the files, e.g. 3/16.")] = None,
     engine: options.Engine = "serial",
     verbose: options.Verbose = False,

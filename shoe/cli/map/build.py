@@ -52,7 +52,9 @@ def build(
     whole: Annotated[
         bool, Option("--whole-interactions", help="With --for: rate whole interactions, not single verbs and objects.")
     ] = False,
-    similarity: Annotated[str, Option(help="With --whole-interactions: map whose ratings are copied.")] = "hico-det",
+    similarity: Annotated[
+        str, Option(help="With --whole-interactions: map whose verb and object ratings are copied.")
+    ] = "hico-det",
     object_words: Annotated[
         str | None, Option(help="With --for: rule for the senses of multi-word objects (protocol option object-words).")
     ] = None,

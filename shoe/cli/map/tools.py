@@ -245,7 +245,9 @@ def cache(
     export: Annotated[
         Path | None, Option(metavar="DIR", help="Write all answers to this folder, a ledger per model.")
     ] = None,
-    clear: Annotated[bool, Option("--clear", help="Delete all answers from the cache, but no ledger.")] = False,
+    clear: Annotated[
+        bool, Option("--clear", help="Delete all answers from the cache; ledgers are not changed.")
+    ] = False,
 ) -> None:
     """Show the size of your cache of models' answers, and the number of answers of each model.
 
