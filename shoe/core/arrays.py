@@ -237,13 +237,13 @@ _FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 def random_numbers(stream: int, shape: tuple[int, ...]) -> Numbers:
     """Return an array of the first 64-bit numbers of the random sequence with the ID ``stream``."""
-    return numbers_at(np.array([stream]), np.arange(np.prod(shape))).reshape(shape)
+    return numbers_at(np.array([stream]), np.arange(np.prod(shape), dtype=np.uint64)).reshape(shape)
 
 
-def numbers_at(stream: NDArray[np.int64], index: NDArray[np.int64]) -> Numbers:
+def numbers_at(stream: NDArray[np.int64], index: NDArray[np.integer]) -> Numbers:
     """Return element ``index[i]`` of the sequence ``stream[i]`` of :func:`random_numbers`; the arrays are broadcast."""
     start = np.uint64(_SEED) + (stream.astype(np.uint64) << np.uint64(32))
-    return hash_numbers(start + index.astype(np.uint64) * _ODD)
+    return hash_numbers(start + index.astype(np.uint64, copy=False) * _ODD)
 
 
 def hash_numbers(values: Numbers) -> Numbers:
