@@ -6,7 +6,7 @@ then for an object the pooled senses of its nouns, and for a verb its head word 
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from itertools import dropwhile, groupby, pairwise, takewhile
+from itertools import dropwhile, pairwise, takewhile
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -463,7 +463,13 @@ def _noun_groups(phrase: list[str]) -> list[list[str]]:
 
     "bowl of soup on a table" is [["bowl"], ["soup"]]; "slice of pizza" is [["pizza"]].
     """
-    own = [*phrase[:1], *takewhile(lambda word: word == "of" or word not in text.PREPOSITIONS, phrase[1:])]
-    parts = (list(group) for of, group in groupby(own, "of".__eq__) if not of)
-    groups = [without_determiners(group) for group in parts]
+    groups: list[list[str]] = [[]]
+    for index, word in enumerate(phrase):
+        if not index or word not in text.PREPOSITIONS:
+            groups[-1].append(word)
+        elif word == "of":
+            groups.append([])
+        else:
+            break
+    groups = [without_determiners(group) for group in groups if group]
     return [group for group in groups[:-1] if group[-1] not in text.WORD_CLASSES["measures"]] + groups[-1:]

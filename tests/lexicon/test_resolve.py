@@ -112,6 +112,7 @@ SOUP = "bowl of hot soup on the table"
         ("motorcycle handlebar", "pooled", ["motorcycle", "handlebar"]),
         ("motorcycle handlebar", "head", ["handlebar"]),
         ("motorcycle handlebar", "phrase", []),
+        ("of", "head", []),
     ],
 )
 def test_all_lemmas_of_an_object(word: str, object_words: ObjectWords, expected: list[str]) -> None:
