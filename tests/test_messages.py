@@ -4,7 +4,7 @@
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.test_layers import PACKAGE, parsed
@@ -13,26 +13,53 @@ _GOLDEN = Path(__file__).parent / "data" / "messages.txt"
 _PARTS = ("found", "expected", "hint")
 
 
-def _text(node: ast.expr) -> str:
-    """Return a string expression as its reader sees it, with {expressions} where values are put in."""
+def _text(node: ast.expr, local: Mapping[str, Sequence[str]]) -> str:
+    """Return a string expression as its reader sees it, with {expressions} where values are put in.
+
+    A variable that is only given strings in its function (``local``) stands for these strings.
+    """
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):
-        return "".join(_text(part) for part in node.values)
-    if isinstance(node, ast.FormattedValue):
-        return f"{{{ast.unparse(node.value)}}}"
-    return f"{{{ast.unparse(node)}}}"
+        return "".join(_text(part, local) for part in node.values)
+    inner = node.value if isinstance(node, ast.FormattedValue) else node
+    if isinstance(inner, ast.Name) and inner.id in local:
+        return " / ".join(local[inner.id])
+    return f"{{{ast.unparse(inner)}}}"
+
+
+def _local_texts(function: ast.AST) -> dict[str, list[str]]:
+    """Return the texts that a function gives to variables, by variable; without variables of other values."""
+    texts: dict[str, list[str]] = {}
+    others = set()
+    for node in ast.walk(function):
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            pairs = [(target, node.value)]
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                pairs = list(zip(target.elts, node.value.elts, strict=False))
+            for name, value in pairs:
+                is_text = isinstance(value, ast.JoinedStr) or isinstance(getattr(value, "value", None), str)
+                if isinstance(name, ast.Name) and is_text:
+                    texts.setdefault(name.id, []).append(_text(value, {}))
+                elif isinstance(name, ast.Name):
+                    others.add(name.id)
+    return {name: found for name, found in texts.items() if name not in others}
 
 
 def _messages() -> Iterator[str]:
     """Yield a line for each place that makes an error: module, class of the error, and its texts."""
     for path, tree in parsed().items():
         module = path.relative_to(PACKAGE.parent).with_suffix("").as_posix().replace("/", ".")
+        local: dict[int, dict[str, list[str]]] = {}
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                local |= dict.fromkeys(map(id, ast.walk(function)), _local_texts(function))
         for node in ast.walk(tree):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.endswith("Error")):
                 continue
-            texts = [_text(argument) for argument in node.args]
-            texts += [f"{word.arg}: {_text(word.value)}" for word in node.keywords if word.arg in _PARTS]
+            known = local.get(id(node), {})
+            texts = [_text(argument, known) for argument in node.args]
+            texts += [f"{word.arg}: {_text(word.value, known)}" for word in node.keywords if word.arg in _PARTS]
             if any(text.strip("{}") for text in texts):
                 yield f"{module} {node.func.id} | " + " | ".join(texts).replace("\n", " ")
 
