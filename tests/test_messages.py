@@ -29,20 +29,18 @@ def _text(node: ast.expr, local: Mapping[str, Sequence[str]]) -> str:
 
 
 def _local_texts(function: ast.AST) -> dict[str, list[str]]:
-    """Return the texts that a function gives to variables, by variable; without variables of other values."""
+    """Return the constants that a function gives to variables, as texts; without variables of other values."""
     texts: dict[str, list[str]] = {}
     others = set()
-    for node in ast.walk(function):
-        for target in node.targets if isinstance(node, ast.Assign) else ():
-            pairs = [(target, node.value)]
-            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-                pairs = list(zip(target.elts, node.value.elts, strict=False))
-            for name, value in pairs:
-                is_text = isinstance(value, ast.JoinedStr) or isinstance(getattr(value, "value", None), str)
-                if isinstance(name, ast.Name) and is_text:
-                    texts.setdefault(name.id, []).append(_text(value, {}))
-                elif isinstance(name, ast.Name):
-                    others.add(name.id)
+    for node in (node for node in ast.walk(function) if isinstance(node, ast.Assign)):
+        pairs = [(target, node.value) for target in node.targets]
+        if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
+            pairs = list(zip(node.targets[0].elts, node.value.elts, strict=False))
+        for name, value in pairs:
+            if isinstance(value, ast.JoinedStr | ast.Constant):
+                texts.setdefault(ast.unparse(name), []).append(_text(value, {}))
+            else:
+                others.add(ast.unparse(name))
     return {name: found for name, found in texts.items() if name not in others}
 
 

@@ -1,5 +1,6 @@
-"""The known-object setting by HICO's real image labels, against the slow oracle and a reading of its own."""
+"""Known objects, and warnings in Python."""
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,8 +8,12 @@ import numpy as np
 import pytest
 from scipy.io import loadmat
 
+import shoe
+import shoe.demo
 from shoe.benchmarks.base import ImageLabel
 from shoe.benchmarks.truth import read_truth_file
+from shoe.core.errors import InputWarning
+from shoe.core.interactions import Interactions
 from shoe.predictions import read_predictions
 from shoe.scoring.matching.task import Task
 from tests.oracles.model import from_tables
@@ -45,3 +50,41 @@ def test_real_labels_keep_the_images_that_the_official_script_keeps(shared_data:
     by_boxes = fast_strict(Task(predictions, replace(part, image_labels=None)), "hico-det-known-object")
     default = fast_strict(Task(predictions, part), "hico-det")
     assert 0 < (default.map or 0) < (fast.map or 0) <= (by_boxes.map or 0)
+
+
+TRUTH, TABLE = shoe.read_ground_truth(shoe.demo.TRUTH), shoe.read_predictions(shoe.demo.PREDICTIONS["detector"])
+
+
+@pytest.mark.filterwarnings("always")
+def test_python_warnings_are_those_of_the_report() -> None:
+    def issued(table: Interactions) -> list[str]:
+        with warnings.catch_warnings(record=True) as found:
+            report = shoe.score(table, TRUTH)
+        lines = [str(each.message) for each in found]
+        assert all(each.category is InputWarning and each.filename == __file__ for each in found)
+        assert lines == [*report.absent.values(), *report.warnings, *report.doubts]
+        metric = shoe.Metric(TRUTH)
+        metric.update(table)
+        with warnings.catch_warnings(record=True) as found:
+            metric.compute()
+        assert [(str(each.message), each.filename) for each in found] == [(line, __file__) for line in lines]
+        return lines
+
+    right = issued(TABLE)
+    assert [line for line in right if not line.startswith("truth:")] == []
+    exchanged = replace(TABLE, human_boxes=TABLE.object_boxes, object_boxes=TABLE.human_boxes)
+    (line,) = (line for line in issued(exchanged) if line not in right)
+    assert line.startswith("boxes:")
+    assert "--boxes swapped" in line
+    logits = issued(replace(TABLE, score=TABLE.score * 9 - 4))
+    assert sum("sigmoid" in line for line in logits) == 1
+
+
+def test_repeats_and_equal_scores_are_warned_of_as_by_the_command() -> None:
+    metric = shoe.Metric(TRUTH)
+    for _ in range(2):  # as with a sampler that pads
+        metric.update(TABLE)
+    with pytest.warns(InputWarning, match="4,000 predictions repeat"):
+        metric.compute()
+    with pytest.warns(InputWarning, match="same score"):
+        shoe.score(replace(TABLE, score=np.ones(len(TABLE))), TRUTH)
