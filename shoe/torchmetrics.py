@@ -108,9 +108,10 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
     def update(self, predictions: Sequence[Mapping[str, Any]]) -> None:
         """Add the predictions of some images. If an image is invalid, the images before it have been added.
 
-        Raise OptionError if an element is not a mapping with all keys, "image" is not the name or number of an image,
-        or a word is not in ``verbs`` or ``objects``; InputError for the first invalid prediction, as in
-        :meth:`Interactions.from_columns`.
+        Raises:
+            OptionError: if an element is not a mapping with all keys, "image" is not the name or number of an
+                image, or a word is not in ``verbs`` or ``objects``.
+            InputError: for the first invalid prediction, as in :meth:`Interactions.from_columns`.
         """
         for each in predictions:
             check_kind("predictions", each, Mapping, '[{"image": NAME, "human_boxes": ..., ...}]')
@@ -137,7 +138,8 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
     def compute(self) -> dict[str, torch.Tensor]:
         """Score the predictions of all processes, and return one tensor per metric, by name.
 
-        Raise InputError if there are predictions, but none of their images is in the ground truth.
+        Raises:
+            InputError: if there are predictions, but none of their images is in the ground truth.
         """
         image, rows = (self._all(name).cpu().numpy() for name in ("image", "rows"))
         known = self.shoe.truth.interactions.images

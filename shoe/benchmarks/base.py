@@ -34,6 +34,7 @@ class CardFile(Document, frozen=True):
     """A published file of a dataset.
 
     Attributes:
+        name: file name.
         holds: name of the published split in the file, or ``IMAGE_LABELS``; files with the same value are alternatives.
         purpose: task for which users need the file.
         place: download location, and the licence of the file if it differs from that of the dataset.
@@ -202,24 +203,31 @@ class Benchmark:
         image_name: callback that returns the image name in the ground truth, given a name, path or ID in a file; it
             raises ValueError for other values.
         image_example: example of an image name, for messages.
-        test_images: callback that returns the names of the test images, in the order of files without image names.
+        test_images: callback that returns the names of the test images, in the order that is used by prediction files
+            without image names.
         load_object_ids: callback that loads {object ID: name}, in the order of the 0-based object indices that some
             formats use instead of IDs; if None, object i of the class table has ID i.
         object_numbers: source of the object IDs, for messages, such as "COCO".
-        verb_names: verbs in the order of their IDs in files, from 0; if None, the verbs of the class table.
+        verb_names: verbs in the order of their IDs in files, from 0; if None, the verbs of the class table. A verb
+            without a class is -1 in ``verb_order``.
         splits: names of its image splits.
         class_splits: {name: callback that loads the class split}; masks are in the order of ``classes``.
+        usual_class_split: name of the default class split, if there is one.
         subsets: image subsets, {name: callback that returns the (m,) mask of the images in the subset}.
         read_image_labels: callback that reads (K, m) int8 ``ImageLabel`` of K classes in m images, given path, image
             names, classes and benchmark.
-        protocols, about: strict protocols by name, and a one-line description of each protocol.
+        protocols: strict protocols by name.
+        about: one-line description of each protocol.
         default_protocols: names of the protocols that score triplets by default.
-        load_published, load_card: callbacks that load ``published`` and ``card``; use these properties.
+        load_published: callback that loads the published sizes by split; use ``published``.
+        load_card: callback that loads the dataset card; use ``card``.
         similarity: name of the default similarity map, which is in the package.
         load_actions: callback that loads the actions if the benchmark scores each person's actions; use ``actions``.
         role_protocols: protocols of agent AP and role AP, by name.
-        in_split: callback that returns whether an image is in a split, given both names.
-        marks: pattern that occurs only in files of this benchmark, if another benchmark has a similar format.
+        in_split: callback that returns whether an image is in a split, given both names; by default, whether the image
+            name contains the name of the split.
+        marks: pattern that occurs only in files of this benchmark, such as its image names; needed if another
+            benchmark has a similar format.
         flow: rules that assign error types in the diagnosis; None for those of :mod:`shoe.diagnosis.error_types`.
     """
 

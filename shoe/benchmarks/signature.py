@@ -22,7 +22,12 @@ OF_PREDICTIONS = ("boxes", "scores", "coordinates", "class-ids", "bad-boxes")
 class Signature:
     """How a score was computed: version, all options and hashes of the data, as ``shoe:0.1.0|data:hico-det|...``.
 
-    Scores with equal signatures are comparable. ``protocols`` of the benchmark, by name, are only for :meth:`short`.
+    Scores with equal signatures are comparable. ``Signature.parse(str(s)) == s`` for every signature s.
+
+    Attributes:
+        items: pairs of a name and a value.
+        protocols: strict and role protocols of the benchmark, by name; not part of the signature, but :meth:`short`
+            needs their defaults.
     """
 
     items: tuple[tuple[str, str], ...]
@@ -33,7 +38,7 @@ class Signature:
 
     @classmethod
     def parse(cls, text: str, protocols: Mapping[str, Any] | None = None) -> Signature:
-        """Parse the text of a signature; ``protocols`` is only needed for :meth:`short`.
+        """Parse the text of a signature; ``protocols`` is only needed for :meth:`short` (see the attribute).
 
         >>> str(Signature.parse("shoe:1.0|data:hico-det"))
         'shoe:1.0|data:hico-det'

@@ -89,7 +89,8 @@ class SplitRules(Document, frozen=True, omit_defaults=False):
         ratio: fraction of the combinations for training, above 0 and below 1; their number is rounded down.
         verify: rule for the minimum number of training combinations of each object and verb, a key of ``VERIFY``.
         draw: sampling method of test combinations, one of ``DRAWS``.
-        mixed, empty: treatment of images with both training and test combinations (``MIXED``), or none (``EMPTY``).
+        mixed: treatment of images that show both training and test combinations, one of ``MIXED``.
+        empty: treatment of images without triplets, one of ``EMPTY``.
         min_similarity, max_similarity: bounds, 0 to 1, of the similarity of each test combination to the training
             combination most similar to it.
         tries: maximum number of seeds that are tried.
@@ -369,8 +370,10 @@ class Shared(Document, frozen=True):
 class Partners(Document, frozen=True):
     """Counts of objects that occur with only one verb, or of verbs that occur with only one object.
 
-    ``all`` counts combinations in all images, ``train`` only those in training images; ``absent`` is the number of all
-    objects (or verbs) that no training image shows.
+    Attributes:
+        all: number of these objects (or verbs) over all images.
+        train: the same number, if only combinations in training images are counted.
+        absent: number of all objects (or verbs) that no training image shows.
     """
 
     all: Count
@@ -396,8 +399,10 @@ class Nearest(Document, frozen=True):
 class DatasetSplit(Document, frozen=True, kw_only=True):
     """Description of a systematic generalisation split: how it was made, and counts of the written files.
 
-    ``original`` and ``statistics`` are counts of the input files and of the written files, by "train" and "test";
-    ``held_out`` are the labels of the classes that only the test file contains.
+    Attributes:
+        original, statistics: counts of the input files, and of the written files, by "train" and "test".
+        held_out: labels of the classes that only the test file contains.
+        nearest: similarity of these classes to their nearest class in training.
     """
 
     shoe: str

@@ -75,9 +75,12 @@ class GroundTruth:
 
     Attributes:
         interactions: triplets, with the vocabularies of ``classes``.
+        classes: HOI classes.
         split: name of the split, such as "test2015"; the file name without extension if the split is unknown.
         image_labels: (K, m) int8 ``ImageLabel`` of K classes in m images; None without image-level labels.
+        format: file format, such as "PPDM/QPIC JSON".
         left_out: names of training images left out because their triplets refer to boxes that the file does not have.
+        benchmark: benchmark of the ground truth.
         roles: annotations of each person, for agent AP and role AP; None if the file has none.
         class_split: parts of the classes with separate scores; None if no class split is used.
         image_numbers: (m,) IDs by which prediction files refer to images; None if they use names.
@@ -164,7 +167,11 @@ class GroundTruth:
         """Return the ground truth of the images that occur in all prediction files, with or without predictions.
 
         Each argument contains the image names of one file. Scores on these images are not comparable with scores on the
-        split, so the split name and the signature change. Raises InputError if no image is left.
+        split, so the split name and the signature change.
+
+        Raises:
+            InputError: if no image is left.
+            OptionError: for an argument that is not a list of names.
         """
         images = self.interactions.images
         keep = np.ones(len(images), bool)

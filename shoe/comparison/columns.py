@@ -1,7 +1,9 @@
 """Columns of the table that compares runs: metrics, their headings, and the cell of a model in a column."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from shoe.comparison.run import Run
 from shoe.comparison.significance import LOWER_IS_BETTER
 
 FULL = "full"
@@ -65,3 +67,16 @@ class Cell(NamedTuple):
     best: bool
     second: bool
     above: tuple[int, ...]
+
+
+def columns_of(runs: Sequence[Run]) -> list[Column]:
+    """Return the columns of runs: exact-label (strict) metrics, metrics by person, then SHOE metrics.
+
+    A new metric is one more key of :meth:`~shoe.comparison.run.Run.figures`, with a heading in this file.
+    """
+    semantic, columns = next((run.semantic for run in runs if run.semantic is not None), None), []
+    for figure in dict.fromkeys(figure for run in runs for figure in run.figures()):
+        kind, *protocol, _ = figure.split(":")
+        group = semantic.options.protocol if kind == "semantic" and semantic else "".join(protocol)
+        columns.append(Column(figure, group, heading(figure)))
+    return columns

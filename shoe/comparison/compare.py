@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks.protocols import ROLE_PREFIX
 from shoe.benchmarks.scoring_options import STRICT_PREFIX
 from shoe.benchmarks.signature import OF_PREDICTIONS
-from shoe.comparison.columns import Cell, Column, heading
+from shoe.comparison.columns import Cell, Column, columns_of
 from shoe.comparison.run import Run
 from shoe.comparison.significance import Statistics, kendall, ranks, statistics, usual_resamples
 from shoe.core.arrays import Floats, Indices
@@ -104,12 +104,7 @@ class Comparison:
     @property
     def columns(self) -> list[Column]:
         """Columns of the comparison table: exact-label (strict) metrics, metrics by person, then SHOE metrics."""
-        semantic, columns = next((run.semantic for run in self.runs if run.semantic is not None), None), []
-        for figure in dict.fromkeys(figure for values in self.figures for figure in values):
-            kind, *protocol, _ = figure.split(":")
-            group = semantic.options.protocol if kind == "semantic" and semantic else "".join(protocol)
-            columns.append(Column(figure, group, heading(figure)))
-        return columns
+        return columns_of(self.runs)
 
     def cells(self, figure: str) -> list[Cell]:
         """Return one cell per model, in the order of ``names``, for the metric with key ``figure``."""

@@ -47,6 +47,16 @@ class Tables:
     All boxes are converted to continuous edges, so that boxes of a ground truth can be copied into a prediction even if
     the box conventions of the two files differ. The vocabularies of the predictions are extended by the labels of the
     dataset that are missing in them.
+
+    Attributes:
+        whole: complete tables, as read from the files.
+        task: tables with only the rows that take part.
+        prediction: (p,) row of each prediction in the complete table, ascending.
+        truth: (t,) row of each ground truth in the complete table.
+        row: (p,) row in ``task`` of each prediction of the scope, which has another order. Ground truths have the same
+            order in both.
+        verb, object: index of each dataset verb and object in the vocabularies of the predictions.
+        found_by: (t,) scope index of each ground truth's true positive before any fix, or -1 without one.
     """
 
     whole: Task  # complete tables, as read from the files

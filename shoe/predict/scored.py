@@ -118,7 +118,12 @@ _CONVENTION = "thousand"  # box convention that the prompt requires for answers 
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """Policy for the confidence (see the module), and exponent of the detection scores."""
+    """Settings for the computation of scores from answers.
+
+    Attributes:
+        policy: name of the formula for the confidence; see :mod:`shoe.predict.confidence`.
+        power: exponent of the product of the detection scores; with 0, detection scores have no effect.
+    """
 
     policy: str
     power: float = 1.0

@@ -68,12 +68,14 @@ def read_predictions(
         dataset: the benchmark, or its name, that defines the image names and class IDs of the file.
         sizes: (width, height) of images in pixels by name, for box conventions such as fractions of the image size.
         truth: ground truth with the same images, as ``read_ground_truth`` returns it. It provides the image sizes if
-            ``sizes`` is not given, and error messages name the box convention that fits it.
+            ``sizes`` is not given. If many boxes have no area under the applied box convention, the error message names
+            the convention that fits ``truth``.
         bad_boxes: what to do with triplets that have an invalid box or an infinite score: "refuse" raises an error,
             "drop" leaves them out, "count" keeps them: an invalid box matches nothing, an infinite score ranks last.
 
     Returns:
-        Triplets in file order within each image, with boxes as x1, y1, x2, y2 in pixels, and notes for reports.
+        Triplets in file order within each image, with boxes as x1, y1, x2, y2 in pixels. The table carries notes
+            on what was assumed, repaired or left out, which reports show.
 
     Raises:
         InputError: naming the file, record and field, the value found and the value expected.
@@ -159,6 +161,7 @@ def write_predictions(
     except that pixel indices counted from 1 become indices counted from 0.
 
     Args:
+        table: predictions to write.
         format: a name in :data:`shoe.predictions.formats.registry.FORMATS`, or "native".
         dataset: the benchmark, or its name, that defines the class IDs of formats with class IDs.
         notes: notes from reading the table. The native format stores them, so that reports stay the same.

@@ -29,7 +29,10 @@ class FoundFile(Document, frozen=True):
     Attributes:
         file: path relative to the folder.
         kind: "ground truth", "image labels", "predictions" or "Bongard problems"; None if the file is not recognised.
+        dataset: name of the dataset; None if unknown.
+        format: name of the file format.
         holds: part of the dataset that is in the file, such as "test2015"; None if unknown.
+        images, triplets: number of images and of triplets, for ground truth and predictions.
         empty_images, classes: number of images without triplets, and of classes with triplets, for ground truth.
         published: comparison of the counts of ground truth with the published counts; None if no counts are published.
         problem: error message if the file is unreadable and seems to be truncated or a file of a dataset.

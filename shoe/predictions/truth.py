@@ -28,20 +28,24 @@ def read_ground_truth(
     >>> truth.classes.name, len(truth.classes), truth.split
     ('hico-det', 600, 'test2015/part')
 
-    Triplets and images keep the order of the file, boxes its numbers; the table states their coordinate system
-    (``Coordinates``). All formats of HICO-DET contain the image sizes, except the formats of PPDM and QPIC.
+    Triplets and images keep the order of the file, and images without triplets stay listed. Box coordinates keep the
+    numbers of the file; the table states their coordinate system (``Coordinates``). All formats of HICO-DET contain the
+    image sizes, except the formats of PPDM and QPIC.
 
     Args:
-        path: a file in a format of the benchmark, recognised by its content (HICO-DET: ``instances_test2015.json``,
-            ``test_hico.json``, ``anno_bbox.mat`` and similar files), or a native table (.npz); JSON may be gzipped.
+        path: a file in a format of the benchmark, recognised by its content (HICO-DET:
+            ``instances_{test,train}2015.json``, ``test_hico.json`` and similar files, ``anno_bbox.mat``), or a native
+            table (.npz); JSON may be gzip-compressed.
         dataset: the benchmark of the ground truth, or its name.
         classes: class table that replaces the benchmark's own.
         image_labels: file of image-level labels, for the known-object setting (HICO-DET: the official ``anno.mat``).
-        split: split to read from a file with several splits (HICO-DET: "test2015" by default). Or a class split with
-            separate scores of unseen and seen classes: a name such as "rf-uc", or a file with an unseen class per line.
+        split: split to read from a file with several splits (HICO-DET: "test2015" by default). Or a class split, whose
+            unseen and seen classes are evaluated separately: a name such as "rf-uc", or a file with an unseen class per
+            line.
 
     Raises:
-        InputError: naming the file, image and field, the value found and the value expected, or another kind of file.
+        InputError: naming the file, image and field, the value found and the value expected. For predictions,
+            similarity maps and V-COCO annotations the message names the kind of file.
         OptionError: for an unknown benchmark, or a split that is neither a class split nor in the file.
     """
     try:

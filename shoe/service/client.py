@@ -336,7 +336,11 @@ class Client:
 
     @property
     def version(self) -> Version:
-        """Version of shoe and of the API on the server, requested once; ServiceError if not compatible."""
+        """Version of shoe and of the API on the server, requested once.
+
+        Raises:
+            ServiceError: if the API is not compatible, or no shoe server is at the address.
+        """
         if self._version is None:
             self._version = self._run(server_version())
         return self._version
@@ -383,13 +387,14 @@ class Client:
         board: str | None = None,
         progress: Progress = lambda *_: None,
     ) -> Run:
-        """Submit a prediction file for scoring; return its run, or your team's earlier run of an equal submission.
+        """Submit a prediction file for scoring, and return the run.
 
         Args:
             path: prediction file in any supported format.
             truth: name of a ground truth on the server; None if the server has only one, or if `board` is given.
             name: name of the run (default: file name without extension).
-            protocols, options: protocols (empty: the defaults), and options such as "tau=0.4", as for ``shoe score``.
+            protocols: protocols as for ``shoe score``; empty for the default protocols.
+            options: scoring options, for example "tau=0.4".
             similarity: name of a similarity map on the server.
             boxes: box convention of the predictions (default: that of the file format).
             scores: score scale of the predictions (default: confidences from 0 to 1).
@@ -399,6 +404,9 @@ class Client:
             visibility: "team" (only your team sees the run) or "public".
             board: leaderboard to submit to, which determines ground truth, protocols and options.
             progress: progress callback, called with the name of the stage and its completed fraction (0 to 1).
+
+        Returns:
+            The run. If your team has submitted the same file with the same request before, this is the earlier run.
 
         Raises:
             InputError: if the file cannot be read.

@@ -69,7 +69,9 @@ def load_similarity(name_or_folder: str | Path, ensemble: str = "mean") -> Simil
             WordNet: "identity", "path", "wup" or "neighbourhood".
         ensemble: how a map's raters are combined: "mean", "median", "majority" or "majority-mean".
 
-    Raises OptionError for an unknown name or ensemble, InputError for an invalid map.
+    Raises:
+        OptionError: for an unknown name or ensemble.
+        InputError: for an invalid map.
     """
     if name_or_folder in MEASURES:
         check_ensemble(ensemble)
