@@ -64,9 +64,7 @@ def visible_runs(
     with folder.database.read():
         if after is not None:
             visible_run(folder, identity, after)
-        return without_hidden(
-            folder, identity, runs.runs(folder, f"{_VISIBLE} AND {_FILTER}", _values(identity) | values, limit)
-        )
+        return without_hidden(folder, identity, runs.runs(folder, f"{_VISIBLE} AND {_FILTER}", values, limit))
 
 
 def visible_ids(folder: Folder, identity: Identity, board: str) -> list[str]:

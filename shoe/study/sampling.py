@@ -200,7 +200,7 @@ ITEM_SPREAD, ITEM_MEAN = 1.5, 1.6
 
 
 class Precision(NamedTuple):
-    """Krippendorff's ordinal alpha of a study, Spearman correlation of a measure with it, half widths of intervals."""
+    """Ordinal alpha of a study, Spearman correlation of a measure with mean ratings, and half widths of intervals."""
 
     alpha: float
     alpha_reach: float
