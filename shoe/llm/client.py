@@ -217,7 +217,7 @@ class Pass:
         raw["seconds"] = round(monotonic() - sent_at, 2)
         usage = raw.get("usage")
         if isinstance(usage, dict) and isinstance(usage.get("total_tokens"), int):
-            self._gate.tokens.spend(usage["total_tokens"] - expected)
+            self._gate.tokens.correct(usage["total_tokens"] - expected)
         return raw
 
     async def _post(self, body: bytes, idempotency_key: str) -> tuple[int, Mapping[str, str], bytes]:

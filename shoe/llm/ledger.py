@@ -362,8 +362,10 @@ def check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
     check_first_line(path, line, header(identity), "rater", expected, "use another file")
 
 
-def check_first_line(path: str | Path, line: bytes, first: bytes, field: str, expected: str, hint: str) -> None:
-    """Raise InputError, with settings that differ in ``field``, if the first ``line`` of a file is not ``first``."""
+def check_first_line(
+    path: str | Path, line: bytes, first: bytes, field: str, expected: str, hint: str, most: int | None = None
+) -> None:
+    """Raise InputError, with ``most`` differing settings of ``field``, if ``line``, a first line, is not ``first``."""
     if line == first:
         return
     shown = ["line ends of Windows (CRLF)"] if line.endswith(b"\r\n") else []
@@ -372,7 +374,7 @@ def check_first_line(path: str | Path, line: bytes, first: bytes, field: str, ex
         theirs, ours = ({**each[field], "version": each["version"]} for each in whole)
         names = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
         shown += [f"{name} {theirs.get(name)}, not {ours.get(name)}" for name in names]
-    found = ", ".join(shown[:5]) or quote(line[:60].decode("utf-8", "replace"))
+    found = ", ".join(shown[:most]) or quote(line[:60].decode("utf-8", "replace"))
     raise InputError(path, record="line 1", found=found, expected=expected, hint=hint)
 
 

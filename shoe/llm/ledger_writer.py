@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from shoe.core.errors import InputError
-from shoe.core.io.files import atomic_write, make_folder, os_errors
+from shoe.core.io.files import atomic_write, os_errors
 from shoe.engines.ray_cluster import SILENCE, is_locked
 from shoe.llm.ledger import ASK_AGAIN, Ledger, Parse, check_header, header
 
@@ -150,8 +150,8 @@ def locked_lines(
     ``check`` raises an exception if it rejects the first line of an existing file. Otherwise as :func:`writing`.
     """
     while True:
-        make_folder(path.parent, _EXPECTED)
         with os_errors(path, _EXPECTED):
+            path.parent.mkdir(parents=True, exist_ok=True)
             handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             if not _lock(path, handle, stopping, say):

@@ -55,7 +55,7 @@ class Bucket:
     def spend(self, amount: float) -> float:
         """Reserve a number of requests or tokens; return the seconds to wait before they may be used.
 
-        After a break, at most the amount of one second may be used at once. A negative amount cancels a reservation.
+        After a break, at most the amount of one second may be used at once.
         """
         if self._per_second is None:
             return 0.0
@@ -63,6 +63,11 @@ class Bucket:
         start = max(self._paid_until, now - 1.0)
         self._paid_until = start + amount / self._per_second
         return max(start - now, 0.0)
+
+    def correct(self, amount: float) -> None:
+        """Add ``amount`` to an earlier reservation, because more was used; less if it is negative."""
+        if self._per_second is not None:
+            self._paid_until += amount / self._per_second
 
 
 class Gate:

@@ -100,7 +100,7 @@ def appender(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Cal
 
 def _check_settings(path: str | Path, line: bytes, first: bytes) -> None:
     hint = "choose another file name, or delete this file"
-    check_first_line(path, line, first, "by", "a file made with the same settings", hint)
+    check_first_line(path, line, first, "by", "a file made with the same settings", hint, most=3)
 
 
 Score = Annotated[float, Meta(ge=0, le=1, extra={"expected": "a number from 0 to 1"})]
@@ -239,10 +239,10 @@ def _token_json(token: Token) -> dict[str, Any]:
 
 
 def _token(item: Any) -> Token | None:
-    match item:
-        case {"token": str(text), "logprob": int() | float() as logprob} if not isinstance(logprob, bool):
-            number, top = item.get("id", -1), item.get("top_logprobs")
-            others = map(_token, top if isinstance(top, list) else ())
-            known = tuple(other for other in others if other is not None)
-            return Token(text, max(float(logprob), LEAST), number if isinstance(number, int) else -1, known)
-    return None
+    if not isinstance(item, dict) or not isinstance(text := item.get("token"), str):
+        return None
+    logprob, number, top = item.get("logprob"), item.get("id", -1), item.get("top_logprobs")
+    if isinstance(logprob, bool) or not isinstance(logprob, int | float):
+        return None
+    known = tuple([token for other in top if (token := _token(other)) is not None]) if isinstance(top, list) else ()
+    return Token(text, max(float(logprob), LEAST), number if isinstance(number, int) else -1, known)

@@ -124,8 +124,8 @@ def test_a_bucket_lets_through_no_more_than_its_rate(per_minute: float, amounts:
 def test_tokens_that_were_not_used_are_given_back_and_no_limit_means_no_wait() -> None:
     bucket, endless = Bucket(60), Bucket(None)
     bucket.spend(100)
-    bucket.spend(-100)
-    endless.spend(-5)
+    bucket.correct(-100)
+    endless.correct(-5)
     assert (bucket.spend(1), endless.spend(1e9)) == (0.0, 0.0)
 
 
