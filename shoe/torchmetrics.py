@@ -24,7 +24,7 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError(str(error.name), "torch") from None
 
-_COLUMNS = dict.fromkeys(("human_boxes", "object_boxes", "score"), torch.float64)
+_COLUMNS = dict.fromkeys(("human_boxes", "object_boxes", "verb", "object", "score"), torch.float64)
 _COLUMNS |= dict.fromkeys(("verb", "object"), torch.int64)
 # ``unknown`` has the names of images with index -1, as UTF-8, each ended by a zero byte, because states are tensors.
 _STATES = {"image": torch.int64, "rows": torch.int64, "unknown": torch.uint8, **_COLUMNS}

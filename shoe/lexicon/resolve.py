@@ -62,9 +62,12 @@ def _forms(label: list[str], part: Part) -> list[str]:
     """Return the regular inflections of a label: of the first word of a verb, or the last word of an object."""
     if not label or text.says_no_interaction(label):
         return []
-    last = label[-1]
-    nouns = [*noun_forms(last), *_IRREGULAR_PLURALS.get(last, []), *lexicon().base_forms(last, "n")]
-    return ["".join(with_head(label, form, part)) for form in (verb_forms(label[0]) if part == "verb" else nouns)]
+    if part == "verb":
+        forms = verb_forms(label[0])
+    else:
+        last = label[-1]
+        forms = [*noun_forms(last), *_IRREGULAR_PLURALS.get(last, []), *lexicon().base_forms(last, "n")]
+    return ["".join(with_head(label, form, part)) for form in forms]
 
 
 # Words in languages other than English: looked up without grammar rules.

@@ -67,12 +67,16 @@ def sealed(content: bytes) -> bytes:
     return content + hashlib.sha256(content).digest()
 
 
-def _unpickled(content: bytes) -> Lexicon:
-    return Lexicon(content, wordnet())
+def _unpickled(content: NDArray[np.uint8]) -> Lexicon:
+    return Lexicon(content.data, wordnet())
 
 
-# The shipped lexicon is pickled as a call that loads it, other lexicons by their content.
-copyreg.pickle(Lexicon, lambda store: (wordnet, ()) if store is wordnet() else (_unpickled, (bytes(store.content),)))
+# The shipped lexicon is pickled as a call that loads it, other lexicons by their content: an array, which workers map
+# into memory instead of copying it (``shoe.engines.base``).
+copyreg.pickle(
+    Lexicon,
+    lambda store: (wordnet, ()) if store is wordnet() else (_unpickled, (np.frombuffer(store.content, np.uint8),)),
+)
 
 
 @contextmanager
@@ -175,12 +179,12 @@ def glosses(names: list[str]) -> dict[str, str]:
 def sense_keys() -> dict[str, int]:
     """Return {sense key: synset ID} of WordNet; "ride%2:38:00::" has lemma, part of speech, file and lexical ID."""
     with np.load(_TEXTS) as file:
-        lexical = iter(file["lexical_id"].tolist())
+        lexical = file["lexical_id"].tolist()
     base, files = wordnet(), wordnet().arrays["lexname"].tolist()
+    members = ((lemma, synset) for synset in range(len(base)) for lemma in base.lemmas(synset))
     return {
-        f"{lemma}%{1 if synset < base.nouns else 2}:{files[synset]:02}:{next(lexical):02}::": synset
-        for synset in range(len(base))
-        for lemma in base.lemmas(synset)
+        f"{lemma}%{1 if synset < base.nouns else 2}:{files[synset]:02}:{number:02}::": synset
+        for (lemma, synset), number in zip(members, lexical, strict=True)
     }
 
 

@@ -59,11 +59,18 @@ class _File(msgspec.Struct, frozen=True):
     sha256: Annotated[str, _described("the SHA-256 of the file")]
 
 
-class NameAndDigest(msgspec.Struct, frozen=True):
-    """Name and digest of the shipped map that a map extends, or of the lexicon that defines the rated senses."""
+class Extended(msgspec.Struct, frozen=True):
+    """Name and content digest of the shipped map that a similarity map extends."""
 
     name: _Name
-    digest: Annotated[str, _described("a digest, 8 hex digits")]
+    digest: Annotated[str, _described("the digest of the extended map, 8 hex digits")]
+
+
+class UsedLexicon(msgspec.Struct, frozen=True):
+    """Name and digest of the lexicon that defines the rated senses; absent in map.json if it is WordNet 3.0."""
+
+    name: _Name
+    digest: Annotated[str, _described("the digest of the lexicon, 8 hex digits")]
 
 
 class RaterEntry(msgspec.Struct, frozen=True):
@@ -80,7 +87,6 @@ class Header(msgspec.Struct, frozen=True):
     """Fields of every map.json; ``format`` is informative only.
 
     With ``either_direction``, a rating in the extended map also counts for the reversed pair if that pair is unrated.
-    ``lexicon`` is absent in map.json if it is WordNet 3.0.
     """
 
     version: Annotated[Literal[1], _described(f"{VERSION}, the version supported by this release of shoe")]
@@ -93,10 +99,10 @@ class Header(msgspec.Struct, frozen=True):
     objects: _Table
     learned: _File | None = None
     interactions: _File | None = None
-    extends: NameAndDigest | None = None
+    extends: Extended | None = None
     either_direction: bool = False
     second_senses: dict[Literal["verb", "object"], dict[str, str]] = {}
-    lexicon: NameAndDigest | None = None
+    lexicon: UsedLexicon | None = None
     format: Any = ""
 
 
@@ -123,7 +129,7 @@ def read_map_json(path: Path) -> tuple[Header, dict[str, Any]]:
     (name, often), *_ = Counter(rater.name for rater in header.raters).most_common(1)
     if often > 1:
         raise InputError(path, field="raters", found=f"{quote(name)} twice", expected="unique names")
-    used, rated = lexicon().concepts, header.lexicon or NameAndDigest(wordnet().label, wordnet().digest)
+    used, rated = lexicon().concepts, header.lexicon or UsedLexicon(wordnet().label, wordnet().digest)
     if rated.digest != used.digest:
         hint = "use `shoe --lexicon FILE`, or convert the map with `shoe lexicon carry`"
         expected = f"{used.label} ({used.digest}), which is in use"
@@ -222,7 +228,7 @@ class SimilarityMap(Similarity):
         made = cls(*named, tables, digests, how, about, learned, whole, second_senses=seconds)
         return made._extending(folder / ABOUT, header.extends, header.either_direction) if header.extends else made
 
-    def _extending(self, path: Path, of: NameAndDigest, either_direction: bool) -> SimilarityMap:
+    def _extending(self, path: Path, of: Extended, either_direction: bool) -> SimilarityMap:
         """Return the map with the raters of the extended shipped map first; ``of`` is the map.json entry "extends"."""
         base = self.load(of.name) if of.name in shipped_maps() else None
         if base is None or base.digest != of.digest:

@@ -183,10 +183,10 @@ def parse_table(text: bytes, source: Path, raters: Sequence[str] | None) -> Rate
         if pair in pairs:
             found = f"a second line for {fields[0]} and {fields[1]}"
             raise InputError(source, record=where, found=found, expected="one line per pair")
-        for rater, field in zip(header[2:], fields[2:], strict=True):
-            if field not in RATINGS:
-                expected = f"a rating 0 to {HIGHEST}, or an empty field"
-                raise InputError(source, record=where, field=rater, found=quote(field), expected=expected)
+        if not RATINGS.keys() >= set(fields[2:]):
+            rater, field = next((r, f) for r, f in zip(header[2:], fields[2:], strict=True) if f not in RATINGS)
+            expected = f"a rating 0 to {HIGHEST}, or an empty field"
+            raise InputError(source, record=where, field=rater, found=quote(field), expected=expected)
         pairs[pair] = [RATINGS[field] for field in fields[2:]]
     senses = np.array(list(pairs), np.int32).reshape(-1, 2)
     ratings = np.array(list(pairs.values()), np.int8).reshape(-1, len(header) - 2)

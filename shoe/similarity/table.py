@@ -111,7 +111,7 @@ class Similarity(ABC):
         in part, count less. A word that equals the class's word has the value 1.
 
         Args:
-            part: "verb" or "object"; OptionError for a name of a sense of another part of speech.
+            part: "verb" or "object"; OptionError for a name that is no sense of this part of speech.
             classes: (name of the sense, word) of each of C classes, such as ("ride.v.02", "ride"). The name is "" for
                 no_interaction, which has no sense.
             words: W distinct predicted words or phrases, such as "sitting astride".
@@ -176,7 +176,8 @@ def similarity_table(
         class_words: words of the C classes, such as "ride".
         words: W distinct predicted words, as written in the prediction file.
         options: options of the protocol, described in :class:`SemanticOptions`. With ``sense="one"``, only one
-            alternative counts. ``unrated="drop"`` is the same as "zero" here; the scorer drops such predictions.
+            alternative counts. ``unrated="drop"`` is the same as "zero" here; the scorer drops predictions with
+            unrated words.
         labels: all labels of the dataset, which have no partial matches; ``class_words`` if None.
 
     Returns the table of classes and words in the given order. For alternatives, sense and basis are those of the most

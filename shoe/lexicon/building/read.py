@@ -192,7 +192,7 @@ def read_rdf(path: Path, data: bytes, language: str | None) -> Source:
         from pyoxigraph import NamedNode, RdfFormat, parse
     except ImportError:
         raise MissingExtraError("reading OWL and SKOS", "lexicon") from None
-    kind = _RDF_FORMATS.get(path.name.removesuffix(".gz").rpartition(".")[2].lower(), "RDF_XML")
+    kind = _RDF_FORMATS.get(Path(path.name.removesuffix(".gz")).suffix[1:].lower(), "RDF_XML")
     if kind == "RDF_XML":
         parse_xml(path, data)
     said: dict[str, dict[str, list[Any]]] = {}  # of each address, by predicate
@@ -511,7 +511,7 @@ def read_source(path: Path, form: str | None = None, language: str | None = None
 
 def _detect_format(path: Path, head: bytes) -> str:
     name = path.name.removesuffix(".gz")
-    suffix = name.rpartition(".")[2].lower()
+    suffix = Path(name).suffix[1:].lower()
     guesses = (
         "wn-lmf" if b"LexicalResource" in head else _SUFFIXES.get(suffix),
         "obo" if head.startswith(b"format-version:") else None,

@@ -27,7 +27,7 @@ class Word(NamedTuple):
     """Parts of speech that a word can have."""
 
     noun: bool
-    person: bool  # usually, as a noun
+    person: bool  # as a noun, usually means a person
     adjective: bool  # at least as often as a noun in tagged texts, or listed as descriptive
     forms: str  # verb forms, one letter each: "b" base, "s" -s form, "g" -ing form, "e" past or participle
     rather_noun: bool  # more often than a verb in tagged texts
@@ -54,7 +54,7 @@ def word_of(word: str) -> Word:
     person |= not (nouns or verbs) and word.endswith(("children", "child", "women", "woman", "men", "man", "person"))
     as_noun = sum(int(store.tag_count(base, "n").sum()) for base in nouns)
     as_verb = sum(int(store.tag_count(base, "v").sum()) for base in verbs)
-    one = word[:-1] if len(word) > 5 and not word.endswith("ss") else ""
+    one = word.removesuffix("s") if len(word) > 5 and word.endswith("s") and not word.endswith("ss") else ""
     pair = nouns == (word,) and bool(one) and bool(bases(one, "object") or bases(one, "verb"))  # "glasses"
     plural = word in ("people", "men", "women", "children")
     plural |= word.endswith("s") and bool(nouns) and (nouns != (word,) or pair)
@@ -87,7 +87,8 @@ def gerund(base: str) -> str:
 def verb_bases(word: str) -> tuple[str, ...]:
     """Return the base forms of a verb form in the lexicon or in ``phrase_words.tsv``; () if it is in neither.
 
-    An unknown word with a hyphen ("horse-riding") has those of its last part, unless that is rather a noun.
+    An unknown word with a hyphen ("horse-riding") has those of its last part, if it ends in -ing or -ed, or if
+    the last part is not rather a noun.
     """
     found, last = bases(word, "verb"), word.rpartition("-")[2]
     if not found and last != word and (word.endswith(("ing", "ed")) or not word_of(last).rather_noun):

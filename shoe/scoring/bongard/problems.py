@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta, Struct
 
-from shoe.core.arrays import Floats, Indices, Ints, Mask, number_words
+from shoe.core.arrays import Floats, Indices, Ints, Mask, number_words, positions
 from shoe.core.errors import InputError, quote
 from shoe.core.io.files import atomic_write, make_folder, read_bytes
 from shoe.core.io.json import Box, describe_value, explain_error, parse_json
@@ -224,7 +224,8 @@ def _as_written(regions: Regions, images: str) -> list[dict[str, Any]]:
 
 
 def _group(path: str | Path) -> str:
-    found = _GROUP.search(name := Path(path).name)
+    name = Path(path).name
+    found = _GROUP.search(name)
     return found[0] if found else name.split(".", 1)[0]
 
 
@@ -286,8 +287,7 @@ def _check(path: str | Path, problems: Sequence[_Problem]) -> None:
 
 def _regions(pictures: Sequence[_Picture]) -> Regions:
     images, image = number_words(picture.im_path for picture in pictures)
-    words = ([getattr(picture, field) for picture in pictures] for field in ("act_class", "obj_class"))
-    (verbs, verb), (objects, object_) = (np.unique(each, return_inverse=True) for each in words)
+    verbs, objects = (sorted({getattr(picture, f) for picture in pictures}) for f in ("act_class", "obj_class"))
     crops, humans, things = (
         np.array([getattr(picture, field) for picture in pictures], np.float64).reshape(-1, 4)
         for field in ("crop_bbox", "sub_bbox", "obj_bbox")
@@ -299,8 +299,8 @@ def _regions(pictures: Sequence[_Picture]) -> Regions:
         crops=crops,
         human_boxes=humans + corner,
         object_boxes=things + corner,
-        verb=verb.astype(np.int32),
-        object=object_.astype(np.int32),
-        verbs=tuple(verbs.tolist()),
-        objects=tuple(objects.tolist()),
+        verb=positions((picture.act_class for picture in pictures), verbs).astype(np.int32),
+        object=positions((picture.obj_class for picture in pictures), objects).astype(np.int32),
+        verbs=tuple(verbs),
+        objects=tuple(objects),
     )
