@@ -42,6 +42,9 @@ def benchmark(name: str | Benchmark) -> Benchmark:
         raise unknown_name("dataset", name, benchmark_names())
     module = name.replace("-", "_")
     folder = next(folder for folder in _folders() if (folder / module / _INIT).exists())
+    if folder == _OWN:
+        own: Benchmark = import_module(f"{__name__}.{module}").BENCHMARK
+        return own
     __path__[:] = map(str, _folders())
     try:
         found: Benchmark = import_module(f"{__name__}.{module}").BENCHMARK

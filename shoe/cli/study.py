@@ -209,7 +209,7 @@ def new(
     seed: _Seed = 0,
     predictions: Annotated[
         list[Path] | None,
-        Option("--for", metavar="PREDICTIONS", help="Sample only pairs that affect its score. May be repeated."),
+        Option("--for", metavar="PREDICTIONS", help="Sample only pairs that affect this file's score. Repeatable."),
     ] = None,
     ground_truth: Annotated[
         Path | None, Option("--ground-truth", "-g", help="Annotation file, for --for and --images.")

@@ -96,8 +96,8 @@ def is_mllms(source: Source) -> bool:
     lists = _lists_by_image(source)
     first = next((items[0] for items in lists.values() if items), None)
     if first is None:  # no predictions: only image names without ".jpg" can identify the format
-        is_name = [isinstance(name, str) and source.benchmark.image_name(name or ".") != name for name in lists]
-        return bool(is_name) and all(is_name)
+        is_name = (isinstance(name, str) and source.benchmark.image_name(name or ".") != name for name in lists)
+        return bool(lists) and all(is_name)
     return isinstance(first, dict) and "hoi_id" in first
 
 

@@ -70,7 +70,7 @@ def read_v_coco(source: Source) -> Rows:
     of_roles, agents_ = np.stack(roles, axis=1), np.concatenate(agent, axis=1)
     boxes, role = _run_lengths(of_roles[..., :4])
     image = np.array([ids[record["image_id"]] for record in records], np.int32)
-    detected = RolePredictions(tuple(images), image, person, agents_, of_roles[..., 4], role, boxes)
+    detected = RolePredictions(tuple(images), image, person, agents_, of_roles[..., 4].copy(), role, boxes)
     none, no_boxes = np.zeros(0, np.int64), np.zeros((0, 4))
     return Rows(list(images), none, no_boxes, no_boxes, (), (), none, none, detected=detected)
 
