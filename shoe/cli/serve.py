@@ -202,7 +202,9 @@ def add_truth(
     split: options.ImageSplit = None,
     classes: options.Classes = None,
     image_labels: options.ImageLabels = None,
-    shown: Annotated[bool, Option("--shown", help="Show boxes and labels of the ground truth in reports.")] = False,
+    shown: Annotated[
+        bool, Option("--shown", help="Do not hide the ground truth: show its boxes and labels in reports.")
+    ] = False,
 ) -> None:
     """Register a ground truth. The folder is created if missing; the service may be running.
 

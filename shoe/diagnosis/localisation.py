@@ -158,7 +158,7 @@ def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigu
     np.minimum.at(first, truth, index[prediction])
     found = first[first < nowhere]
     firsts = int(first_of_each(np.sort(found)).sum())
-    own = _largest_one_to_one(truth, prediction) if len(truth) else 0
+    own = _largest_one_to_one(truth, prediction)
     right = {"first-match": firsts, "one-to-one": own, "gt-count": len(found)}[localised.rules.precision]
     images = int(first_of_each(scope.truth_image).sum())
     truths, predictions = int(true_pairs.sum()), int(left.sum())
@@ -176,11 +176,35 @@ def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigu
 
 
 def _largest_one_to_one(truth: Indices, prediction: Indices) -> int:
-    """Return the size of the largest one-to-one matching among m possible matches of a truth and a prediction."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import maximum_bipartite_matching
+    """Return the size of the largest one-to-one matching, given the (m,) truth and prediction of each possible match.
 
-    return int((maximum_bipartite_matching(csr_array((np.ones(len(truth), bool), (truth, prediction)))) >= 0).sum())
+    Augmenting paths are searched here, because importing scipy takes longer.
+    """
+    candidates: dict[int, list[int]] = {}
+    for asking, wanted in zip(truth.tolist(), prediction.tolist(), strict=True):
+        candidates.setdefault(asking, []).append(wanted)
+    holder: dict[int, int] = {}
+    held: dict[int, int] = {}
+    hopeless: set[int] = set()  # predictions whose holders cannot have another one
+    for first in candidates:
+        reached: dict[int, int] = {}
+        queue, free = [first], None
+        for asking in queue:
+            for wanted in candidates[asking]:
+                if wanted not in reached and wanted not in hopeless:
+                    reached[wanted] = asking
+                    if wanted not in holder:
+                        free = wanted
+                        break
+                    queue.append(holder[wanted])
+            if free is not None:
+                break
+        else:
+            hopeless.update(reached)
+        while free is not None:
+            asking = reached[free]
+            holder[free], held[asking], free = asking, free, held.get(asking)
+    return len(held)
 
 
 def _share_found(found: Indices, counted: Mask) -> float | None:

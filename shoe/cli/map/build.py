@@ -274,7 +274,11 @@ def complete(
     out: Annotated[Path | None, Option(help="Folder of the completed map. Default: MAP-completed.")] = None,
     tolerance: Annotated[
         float,
-        Option(min=0.0, max=1.0, help="Stop if the bounds of SHOE-mAP differ by at most this; 0.001 is 0.1 points."),
+        Option(
+            min=0.0,
+            max=1.0,
+            help="Stop if the bounds of SHOE-mAP differ by at most this fraction; 0.001 is 0.1 points.",
+        ),
     ] = 0.001,
     max_cost: options.MaxCost = None,
     max_requests: options.MaxRequests = None,

@@ -269,7 +269,8 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
         plain = (LEADING_LABEL if plain.lstrip().startswith(_MARKED) else FIELD_LABEL).sub(" ", plain)
     plain = _INTRODUCTION.sub("", plain.replace("`", " "))
     parts = [" ".join(part.split()).strip(" :") for part in plain.split(_MARKED)]
-    count = len(parts) - 1
+    if (count := len(parts) - 1) == 0:  # the box stood in the introduction or in the confidence
+        return _Relations((), None, value)
     boxes_first = not parts[0]  # the boxes stand before their nouns
     labels = [part if _WORD.search(part) else "" for part in (parts[1:] if boxes_first else parts[:-1])]
     is_last = boxes_first and not any(labels[:-1])  # all words follow all boxes, and name no box
