@@ -7,14 +7,13 @@ kinds of questions, and to questions about other images than those of the run. T
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, partial
 from itertools import islice
 from math import ceil
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Any, cast
 
 import msgspec
@@ -276,12 +275,24 @@ class Answers:
         self, questions: Questions, budget: Budget, display: Progress, *, probabilities: bool
     ) -> Counter[str]:
         """Do :meth:`ask`, showing progress. Ctrl-C acts as a used-up budget; a second raises KeyboardInterrupt."""
-        tally, done = Tally("answers", is_unpriced=self._config.asks and self._config.price is None), Event()
+        tally = Tally("answers", is_unpriced=self._config.asks and self._config.price is None)
+        done, counts, errors = Event(), Counter[str](), list[BaseException]()
         more: dict[str, Any] = {"tally": tally, "say": display.say, "probabilities": probabilities}
-        counts = ThreadPoolExecutor(1).submit(self.ask, questions, budget=budget, **more)
-        counts.add_done_callback(lambda _: done.set())
+
+        def work() -> None:
+            try:
+                counts.update(self.ask(questions, budget=budget, **more))
+            except BaseException as error:
+                errors.append(error)
+            finally:
+                done.set()
+
+        # Python waits at its exit for threads of executors, but not for this one.
+        Thread(target=work, name="shoe-ask", daemon=True).start()
         wait_with_progress(done, [tally], budget, display)
-        return counts.result()
+        if errors:
+            raise errors[0]
+        return counts
 
     def read(self) -> Iterator[Answer]:
         """Yield one answer (perhaps a refusal) to each question in the file; of several answers, the first."""
