@@ -1,9 +1,8 @@
 """Columns of the table that compares runs: metrics, their headings, and the cell of a model in a column."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from shoe.comparison.run import Run
 from shoe.comparison.significance import LOWER_IS_BETTER
 
 FULL = "full"
@@ -69,14 +68,13 @@ class Cell(NamedTuple):
     above: tuple[int, ...]
 
 
-def columns_of(runs: Sequence[Run]) -> list[Column]:
-    """Return the columns of runs: exact-label (strict) metrics, metrics by person, then SHOE metrics.
+def columns_of(figures: Iterable[str], semantic: str) -> list[Column]:
+    """Return the columns of metrics with the keys ``figures``; ``semantic`` is the name of the semantic protocol.
 
     A new metric is one more key of :meth:`~shoe.comparison.run.Run.figures`, with a heading in this file.
     """
-    semantic, columns = next((run.semantic for run in runs if run.semantic is not None), None), []
-    for figure in dict.fromkeys(figure for run in runs for figure in run.figures()):
+    columns = []
+    for figure in figures:
         kind, *protocol, _ = figure.split(":")
-        group = semantic.options.protocol if kind == "semantic" and semantic else "".join(protocol)
-        columns.append(Column(figure, group, heading(figure)))
+        columns.append(Column(figure, semantic if kind == "semantic" else "".join(protocol), heading(figure)))
     return columns

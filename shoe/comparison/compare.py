@@ -104,7 +104,8 @@ class Comparison:
     @property
     def columns(self) -> list[Column]:
         """Columns of the comparison table: exact-label (strict) metrics, metrics by person, then SHOE metrics."""
-        return columns_of(self.runs)
+        semantic = next((run.semantic.options.protocol for run in self.runs if run.semantic is not None), "")
+        return columns_of(dict.fromkeys(figure for values in self.figures for figure in values), semantic)
 
     def cells(self, figure: str) -> list[Cell]:
         """Return one cell per model, in the order of ``names``, for the metric with key ``figure``."""
@@ -156,7 +157,10 @@ class Comparison:
 
     @property
     def raters(self) -> dict[str, list[float | None]]:
-        """SHOE-mAP under the ratings of each rater of all runs, with one value per model (None if not measured)."""
+        """SHOE-mAP under the ratings of each single rater, by rater, with one value per model (None if not measured).
+
+        A rater is left out if any run lacks it; runs without values of single raters do not count.
+        """
         spreads = [run.spread.raters for run in self.runs if run.spread is not None]
         shared = [rater for rater in (spreads[0] if spreads else ()) if all(rater in spread for spread in spreads)]
         return {rater: [run.spread.raters[rater] if run.spread else None for run in self.runs] for rater in shared}
