@@ -12,13 +12,12 @@ from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.checks import labels_of_words
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Indices, Ints, best_of_each, distinct, expand, first_of_each, first_true, number_distinct
-from shoe.core.boxes import CommonCoordinates, Overlap, convert_boxes, iou
+from shoe.core.arrays import Indices, Ints, distinct, first_of_each, first_true, number_distinct
 from shoe.core.errors import InputError, OptionError, flag, quote, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.lexicon import text
 from shoe.lexicon.resolve import match_labels
-from shoe.predictions.boxes.check import shared_images
+from shoe.predictions.agreement import sample_pairs
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.source import Source
 
@@ -197,7 +196,7 @@ def hoi_classes_of(table: Interactions, classes: HoiClasses, path: str | Path, n
 
 # The check compares predictions with the annotated pairs whose boxes both overlap theirs: the annotation tells what the
 # label should be. It reports but never changes a numbering.
-_IMAGES, _OF_IMAGE, _HIT, _FEWEST = 2000, 6, 0.5, 16
+_HIT, _FEWEST = 0.5, 16
 # Another order changes many IDs. A few IDs can also be those of similar labels that a model confuses: sit_at, sit_on.
 _FEWEST_IDS, _PART_OF_IDS = 3, 0.25
 # Another numbering is "far better" if it leads by _MARGIN, by three standard deviations of a fraction of n, at most
@@ -221,7 +220,7 @@ def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNo
     named = (VERBS,) if predictions.objects == ("",) else (OBJECTS, VERBS)
     words = {part: f"{own_name(dataset, part)}-0" for part in named}
     numbering = notes.numbering if notes and notes.numbering else words
-    row, annotated = _overlapping(predictions, truth.interactions)
+    row, annotated = sample_pairs(predictions, truth.interactions).both
     better, lines, last = dict[str, str](), list[str](), 0
     for part, applied in numbering.items():
         predicted = _labels_in(predictions, dataset, part, row)
@@ -377,28 +376,6 @@ def _learned_order(image: Ints, predicted: Indices, expected: Indices) -> Indice
         order[id_of] = np.where(counts[id_of, best] > 0, labels_of[best], -1)
         label[often[part == number]] = order[row[part == number]]
     return label
-
-
-def _overlapping(predictions: Interactions, truth: Interactions) -> tuple[Indices, Indices]:
-    """Return the rows of (prediction, annotation) pairs with two overlapping boxes, on sampled images.
-
-    The sample has at most 2,000 images, drawn with a fixed seed, and the six best-scored predictions per image.
-    """
-    truth_image, both = shared_images(predictions, truth)
-    chosen = np.random.default_rng(0).permutation(both)[:_IMAGES]
-    rows = np.flatnonzero(np.bincount(chosen, minlength=len(truth_image))[predictions.image])
-    rows = rows[best_of_each(predictions.image[rows], predictions.score[rows], _OF_IMAGE)]
-    partner = truth_image[predictions.image[rows]]
-    owner, annotated = expand(truth.offsets[partner], np.diff(truth.offsets)[partner])
-    row = rows[owner]
-    overlap = np.ones(len(row), bool)
-    for part in ("human_boxes", "object_boxes"):
-        first, second = (
-            convert_boxes(getattr(each, part)[at], each.coordinates[each.image[at]], CommonCoordinates.EDGES)
-            for each, at in ((predictions, row), (truth, annotated))
-        )
-        overlap &= iou(first, second, Overlap.CONTINUOUS) >= _HIT
-    return row[overlap], annotated[overlap]
 
 
 def _labels_in(table: Interactions, dataset: Benchmark, part: str, rows: Indices) -> Indices:

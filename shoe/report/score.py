@@ -45,6 +45,8 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None, 
         line = f"read as {report.notes.format}, boxes as {report.notes.boxes}" + (f"; {line}" if words else "")
     if report.notes or words:
         print_line(to, line)
+    if report.agreement:
+        print_line(to, _agreement(report.agreement))
     print_lines(to, urgent, "bold")
     if report.strict_results:
         to.print(_strict_table(report))
@@ -79,6 +81,13 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None, 
         print_line(to, "           `--json -` prints the full signature of each protocol", "dim")
     else:
         print_more(to)
+
+
+def _agreement(shares: Mapping[str, float]) -> str:
+    """Return a line on the shares of ``Report.agreement``."""
+    told = [f"{shares[name]:.0%} of {name}" for name in shares]
+    line = f"as annotated (best 6 per image): {', '.join(told[:3])}"
+    return f"{line}; of these pairs {', '.join(told[3:])}" if told[3:] else line
 
 
 def comparison_table(reports: Mapping[str, Report | Score]) -> Table:

@@ -23,6 +23,7 @@ from shoe.core.interactions import Interactions, image_index
 from shoe.core.public import Drawn, Rows, as_drawing, as_lines, as_table
 from shoe.lexicon.resolve import lexicon_metadata, match_labels
 from shoe.lexicon.senses import Part
+from shoe.predictions.agreement import agreement
 from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.numbering import check_numbering
@@ -166,10 +167,11 @@ def unscored_images(task: Task) -> list[str]:
 # Right scores of weak models can be lower for true positives, if some classes have both higher scores and more errors;
 # within a class, they are less so.
 _INVERTED, _INVERTED_IN_CLASS, _DEVIATIONS = 0.4, 0.45, 3.5
+_HARDLY_HIGHER = 0.1  # above an AUC of 0.5; detectors have an AUC of 0.7 or more
 
 
 def inverted_scores(task: Task, strict: StrictResult | None, by_person: Sequence[RoleResult]) -> list[str]:
-    """Return one warning if right predictions mostly have lower scores than wrong ones, else an empty list.
+    """Return one warning if right predictions have lower, or hardly higher scores than wrong ones, else [].
 
     ``strict``, or else each result ``by_person``, decides which predictions are right. Under ``strict``, repeated
     predictions of one ground truth are right, too, because the scores decide which of them counts.
@@ -188,6 +190,9 @@ def inverted_scores(task: Task, strict: StrictResult | None, by_person: Sequence
             auc, name = low_auc(entries.category, entries.score, entries.credit), options.protocol
     if auc is None:
         return []
+    if auc > _INVERTED_IN_CLASS:
+        told = f"scores: right predictions have hardly higher scores than wrong ones (AUC {auc:.2f}, by chance 0.50)"
+        return [f"{told}: do the scores belong to other predictions of the file?"]
     roles = roles and replace(roles, agent=-roles.agent, score=-roles.score)
     other = Task(replace(table, score=-table.score, roles=roles), task.truth)
     chosen = [each.options for each in by_person if each.options.protocol == name]
@@ -200,11 +205,12 @@ def inverted_scores(task: Task, strict: StrictResult | None, by_person: Sequence
 
 
 def low_auc(category: NDArray[np.integer], score: Floats, credit: Floats) -> float | None:
-    """Return the area under the ROC curve (AUC) if right predictions have clearly lower scores, otherwise None.
+    """Return the area under the ROC curve (AUC) if right predictions have lower or hardly higher scores, else None.
 
     The AUC is the fraction of pairs (right, wrong) in which the right prediction has the higher score; ties count half.
     The result is the AUC over all pairs if it is below 0.4, else the AUC over pairs of one class if it is below 0.45;
-    either must also be over 3.5 standard deviations of van Elteren's test (1960) below 0.5.
+    either must also be over 3.5 standard deviations of van Elteren's test (1960) below 0.5. Or it is the AUC over pairs
+    of one class, if both are over 0.45 and two standard deviations below 0.6, and the scores are not all equal.
 
     ``category``, ``score`` and ``credit`` are the (n,) class, confidence, and 1 for a right prediction, else 0.
 
@@ -212,7 +218,7 @@ def low_auc(category: NDArray[np.integer], score: Floats, credit: Floats) -> flo
     >>> low_auc(np.zeros(60, int), np.arange(60.0), np.arange(60) < 30)
     0.0
     """
-    order = np.argsort(score)
+    order, is_chance = np.argsort(score), bool(np.ptp(score)) if len(score) else False
     for group, most in ((np.zeros(len(score), np.int32), _INVERTED), (category, _INVERTED_IN_CLASS)):
         order = order[stable_order(group[order])]
         number, true = np.bincount(group), np.bincount(group, credit)
@@ -221,9 +227,11 @@ def low_auc(category: NDArray[np.integer], score: Floats, credit: Floats) -> flo
         rank = start + np.diff(start, append=len(order)) / 2  # equal scores of a group have their mean rank
         above = (rank @ np.add.reduceat(credit[order], start) if len(start) else 0.0) - middle @ true
         auc = 0.5 + float(above) / max(pairs.sum(), 1)
-        if auc < most and above + _DEVIATIONS * np.sqrt(pairs @ (number + 1) / 12) < 0:
+        deviation = np.sqrt(pairs @ (number + 1) / 12)
+        if auc < most and above + _DEVIATIONS * deviation < 0:
             return float(auc)
-    return None
+        is_chance &= bool(auc > _INVERTED_IN_CLASS and max(above, 0) + 2 * deviation < _HARDLY_HIGHER * pairs.sum())
+    return float(auc) if is_chance else None
 
 
 SEMANTIC_FACTS = ("map", "map-sha", "lexicon", "lexicon-sha")
@@ -341,6 +349,11 @@ class Report:
     def numbering_check(self) -> list[str]:
         """Warnings about class IDs that another numbering fits far better; computed at first use."""
         return check_numbering(self._checked, self.truth, self.notes)
+
+    @cached_property
+    def agreement(self) -> dict[str, float]:
+        """Fractions of boxes, pairs and words of the best predictions that are as annotated; see :func:`agreement`."""
+        return agreement(self._checked, self.truth)
 
     @cached_property
     def _checked(self) -> Interactions:

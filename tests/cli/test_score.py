@@ -124,7 +124,7 @@ def test_images_in_predictions(tmp_path: Path, usual: dict[str, Any]) -> None:
     assert part["split"] == signed(part)["split"] == "test2015/part/images-in-predictions"
     assert signed(part)["truth-sha"] != signed(whole)["truth-sha"]
     assert part["semantic"]["map"] > whole["semantic"]["map"]
-    _, words, images, truth, *_ = run(path).stdout.splitlines()
+    _, words, agreement, images, truth, *_ = run(path).stdout.splitlines()
     assert words.endswith("of the dataset")
     assert truth.startswith("truth: ")
     assert "200 of 9,658 images" in truth
@@ -132,7 +132,7 @@ def test_images_in_predictions(tmp_path: Path, usual: dict[str, Any]) -> None:
     assert all(part in images for part in ("--images-in-predictions", "truth.within(predictions.images)"))
     lines = run(path, "--images-in-predictions").stdout.splitlines()
     assert lines[0].startswith("hico-det · test2015/part/images-in-predictions · ")
-    assert re.match(f"{len(names)} of {len(names) + 1} images .* 1 more ", lines[2])
+    assert re.match(f"{len(names)} of {len(names) + 1} images .* 1 more ", lines[3])
     assert "--images-in-predictions" not in lines[2]
     assert "split:test2015/part/images-in-predictions" in lines[-2]
 
@@ -207,7 +207,7 @@ def test_boxes(tmp_path: Path, usual: dict[str, Any]) -> None:
     found = as_json(write(tmp_path / "xywh.jsonl", records), "--boxes", "xywh")
     assert signed(found) == signed(usual) | {"boxes": "xywh"}
     assert (found["semantic"], found["strict"]) == (usual["semantic"], usual["strict"])
-    boxes, images = run(VLM, "--boxes", "xywh").stdout.splitlines()[2:4]
+    boxes, images = run(VLM, "--boxes", "xywh").stdout.splitlines()[3:5]
     assert (boxes[:7], "--boxes xyxy" in boxes, "155 of 200 images" in images) == ("boxes: ", True, True)
 
 

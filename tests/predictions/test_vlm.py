@@ -211,7 +211,7 @@ FACE = [330, 25, 345, 40]
     "item",
     [
         *({key: FACE, "bbox": HUMAN, "object_box": TARGET, **WORDS} for key in ("face_bbox", "head_box", "hand_box")),
-        *({key: FACE, **ITEM} for key in ("person_head_box", "object_part_box", "face_bbox")),
+        *({key: FACE, **ITEM} for key in ("person_head_box", "object_part_box", "face_bbox", "human_box_raw")),
         {"person": {"head_box": FACE, "bbox": HUMAN}, "object": {"label": "horse", "bbox": TARGET}, "verb": "ride"},
         {"face_bbox": FACE, "bbox": HUMAN, "interactions": [{"object_box": TARGET, **WORDS}]},
     ],

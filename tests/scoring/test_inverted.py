@@ -47,6 +47,15 @@ def test_inverted_scores_are_reported(annotated: GroundTruth) -> None:
         assert lines(scored(replace(table, score=np.full(len(table), 0.3)), truth)) == []
 
 
+def test_scores_of_other_predictions_are_reported(annotated: GroundTruth) -> None:
+    rng = np.random.default_rng(0)
+    truth = part(annotated, rng, 1000)
+    table = weak.detector(truth.interactions, rng, jitter=0.02, wrong_verb=0.5, extra=1)
+    assert lines(scored(table, truth)) == []
+    (line,) = lines(scored(replace(table, score=rng.permutation(table.score)), truth))
+    assert 0.45 < area_of(line.replace(",", " ")) < 0.55
+
+
 def test_inverted_scores_of_a_weak_file_are_reported_with_both_scores(annotated: GroundTruth) -> None:
     """Of a file with 5 to 10 mAP."""
     rng = np.random.default_rng(0)

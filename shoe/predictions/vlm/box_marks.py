@@ -17,7 +17,7 @@ from shoe.lexicon.senses import bases
 from shoe.lexicon.store import by_wordnet, lexicon
 from shoe.predictions.boxes.conventions import Convention
 from shoe.predictions.field_names import meaning, rank
-from shoe.predictions.vlm.boxes import Box, box_of, number_of, part_boxes
+from shoe.predictions.vlm.boxes import Box, box_of, number_of, replaced_boxes
 
 # Possessive quantifiers prevent backtracking, whose cost would grow with a power of the count of numbers.
 _NUMBER = re.compile(r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)")
@@ -287,7 +287,7 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
             inner = box_of(value[1] if len(value) == 2 else value[1:])
             return Entity(inner, side, value[0], _as_label(key)) if inner else None
         return None
-    parts = part_boxes(tuple(value))
+    parts = replaced_boxes(tuple(value))
     boxes = [(k, box) for k, v in value.items() if k not in parts and (box := box_of(v, k)) is not None]
     if len({tuple(word for word in meaning(name).words if word not in _UNITS) for name, _ in boxes}) == 1 < len(boxes):
         # One box in several units, "bbox" and "bbox_norm": the box in pixels.

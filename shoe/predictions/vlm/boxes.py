@@ -224,12 +224,24 @@ def corner_of(key: object) -> tuple[str, str] | None:
 
 
 @lru_cache(1024)
-def part_boxes(keys: tuple[object, ...]) -> frozenset[object]:
-    """Return the keys of boxes of a body part beside the box of the whole: "face_bbox" beside "bbox" or "human_box"."""
+def replaced_boxes(keys: tuple[object, ...]) -> frozenset[object]:
+    """Return the keys of boxes that the box of another key replaces.
+
+    These are boxes of a body part beside the box of the whole ("face_bbox" beside "bbox" or "human_box"), and boxes with
+    a further word beside one without ("human_box_raw" beside "human_box").
+    """
     boxes = {key: meaning(key) for key in keys if meaning(key).part == "box"}
     parts = [key for key, info in boxes.items() if not _BODY_PARTS.isdisjoint(info.words)]
     sides = {info.side == "object" for key, info in boxes.items() if key not in parts}  # a box without side: a person's
-    return frozenset(key for key in parts if (boxes[key].side == "object") in sides)
+    replaced = {key for key in parts if (boxes[key].side == "object") in sides}
+    plain = {info.side for key, info in boxes.items() if info.side and not _has_other_words(key)}
+    return frozenset(replaced | {key for key, info in boxes.items() if info.side in plain and _has_other_words(key)})
+
+
+def _has_other_words(key: object) -> bool:
+    """Return whether a box key has words besides side, box, layout and numbers: "human_box_raw", not "box_2d"."""
+    words = (word for word in meaning(key).words if word not in LAYOUTS and not word.isdigit() and word != "d")
+    return any(not meaning(word).side and meaning(word).part != "box" for word in words)
 
 
 def layout_of(names: Collection[str]) -> tuple[tuple[str, ...], str] | None:

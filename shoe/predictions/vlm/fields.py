@@ -20,7 +20,7 @@ from shoe.predictions.field_names import (
     verb_details,
 )
 from shoe.predictions.vlm.box_marks import Entity, can_be_verb, entity_of, is_person, verb_likeness, words_of_boxes
-from shoe.predictions.vlm.boxes import box_of, corners_in, number_of, part_boxes, verdict_of
+from shoe.predictions.vlm.boxes import box_of, corners_in, number_of, replaced_boxes, verdict_of
 from shoe.predictions.vlm.markup import split_verdict, verdicts_in
 
 _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}
@@ -90,7 +90,7 @@ def fields_of(record: dict[Any, Any]) -> Fields:
             del record[key]
     for key in superseded(tuple(record)):
         del record[key]
-    for key in part_boxes(tuple(record)):
+    for key in replaced_boxes(tuple(record)):
         fields.unread[str(key)] = record.pop(key)
     corners = corners_in(record)
     fields.entities = [Entity(box, side) for side, box, _ in corners]

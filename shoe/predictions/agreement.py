@@ -1,0 +1,83 @@
+"""Agreement of predictions with the annotations: how many boxes, pairs and words of a sample are as annotated.
+
+A score far from the expected one has its cause where the agreement drops: at one kind of box, at pairs or at words.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.arrays import Indices, Mask, best_of_each, expand, mask_of
+from shoe.core.boxes import CommonCoordinates, Overlap, convert_boxes, iou
+from shoe.core.interactions import Interactions
+from shoe.lexicon.resolve import match_labels
+from shoe.predictions.boxes.check import shared_images
+
+_IMAGES, _OF_IMAGE, _HIT = 2000, 6, 0.5
+
+
+class Sample(NamedTuple):
+    """The best predictions of a sample of images, compared with the annotated triplets of their images.
+
+    ``rows`` are the (r,) sampled predictions. ``row`` and ``annotated`` are the (n,) predictions and annotations of all
+    pairs of one image; ``human`` and ``target`` are (n,) masks of the pairs whose human or object boxes overlap.
+    """
+
+    rows: Indices
+    row: Indices
+    annotated: Indices
+    human: Mask
+    target: Mask
+
+    @property
+    def both(self) -> tuple[Indices, Indices]:
+        """The predictions and annotations of the pairs in which both boxes overlap with IoU >= 0.5."""
+        return self.row[self.human & self.target], self.annotated[self.human & self.target]
+
+
+def sample_pairs(predictions: Interactions, truth: Interactions) -> Sample:
+    """Return the six best-scored predictions of at most 2,000 images, drawn with a fixed seed, with annotations."""
+    truth_image, both = shared_images(predictions, truth)
+    chosen = np.random.default_rng(0).permutation(both)[:_IMAGES]
+    rows = np.flatnonzero(np.bincount(chosen, minlength=len(truth_image))[predictions.image])
+    rows = rows[best_of_each(predictions.image[rows], predictions.score[rows], _OF_IMAGE)]
+    partner = truth_image[predictions.image[rows]]
+    owner, annotated = expand(truth.offsets[partner], np.diff(truth.offsets)[partner])
+    row = rows[owner]
+    human, target = (
+        iou(*(
+            convert_boxes(getattr(each, part)[at], each.coordinates[each.image[at]], CommonCoordinates.EDGES)
+            for each, at in ((predictions, row), (truth, annotated))
+        ), Overlap.CONTINUOUS) >= _HIT
+        for part in ("human_boxes", "object_boxes")
+    )  # fmt: skip
+    return Sample(rows, row, annotated, human, target)
+
+
+def agreement(predictions: Interactions, truth: GroundTruth) -> dict[str, float]:
+    """Return the fractions of sampled predictions that agree with an annotation of their image; {} without a sample.
+
+    "human boxes", "object boxes" and "pairs" are fractions of the sampled predictions (:func:`sample_pairs`): one box
+    or, for a pair, both boxes overlap those of an annotation with IoU >= 0.5. "objects" and "verbs" are fractions of
+    these pairs: the word is the label of such an annotation.
+    """
+    annotations = truth.interactions
+    sample = sample_pairs(predictions, annotations)
+    row, annotated = sample.both
+    if not len(sample.rows):
+        return {}
+
+    def share(rows: Indices, of: Indices) -> float:
+        return float(mask_of(rows, len(predictions))[of].mean())
+
+    found = {
+        "human boxes": share(sample.row[sample.human], sample.rows),
+        "object boxes": share(sample.row[sample.target], sample.rows),
+        "pairs": share(row, sample.rows),
+    }
+    for name, part in (("objects", "object"), ("verbs", "verb")) if len(row) else ():
+        label = match_labels(getattr(predictions, name), getattr(annotations, name), part)
+        agrees = label[getattr(predictions, part)[row]] == getattr(annotations, part)[annotated]
+        found[name] = share(row[agrees], np.unique(row))
+    return found
