@@ -23,6 +23,8 @@ _SINGULAR_PLURAL = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 SENTENCES = {
     "two_scales": "scores mix two scales, so their ranking means nothing: {second:,} in 0..1, {count:,} above 1",
     "box_ids": "box IDs seem to be off by one: they should count from 0, but no triplet of any image has the box 0",
+    "other_boxes": "box IDs seem to belong to other boxes: those of {count:,} of {second:,} subject_id have another "
+    "object than most: are the predictions of an image in another order than when the IDs were given?",
     "verbs_as_classes": "class IDs were read as interactions, because boxes have no category_id, but all are below "
     "{count:,}, the number of verbs: are they verbs? Their boxes then need the category_id of the object",
     "bad_fit": "boxes: of {count:,} prediction[|s] with an invalid box, {first}",
@@ -336,6 +338,7 @@ class ReadNotes:
         codes = [
             "two_scales",
             "box_ids",
+            "other_boxes",
             "verbs_as_classes",
             "bad_fit",
             *["unparsed"] * (2 * self.count("unparsed") > self.triplets),

@@ -51,7 +51,8 @@ def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str], notes: Read
     """
     cut = task.truth.cut
     lines = [f"truth: the file has {cut}: scores are not comparable with scores on the whole split"] if cut else []
-    read = [*_bad(task), *([] if notes and notes.count("box_ids") else [*boxes.lines(), *numbering])]
+    wrong_ids = notes is not None and notes.count("box_ids") + notes.count("other_boxes") > 0
+    read = [*_bad(task), *([] if wrong_ids else [*boxes.lines(), *numbering])]
     if notes is None and 0 < (count := task.predictions.unscored) < (total := len(task.predictions)):
         read += [f"scores: no score given for {count:,} of {total:,} predictions, which rank below all others"]
     return [

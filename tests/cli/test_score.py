@@ -124,7 +124,7 @@ def test_images_in_predictions(tmp_path: Path, usual: dict[str, Any]) -> None:
     assert part["split"] == signed(part)["split"] == "test2015/part/images-in-predictions"
     assert signed(part)["truth-sha"] != signed(whole)["truth-sha"]
     assert part["semantic"]["map"] > whole["semantic"]["map"]
-    _, words, agreement, images, truth, *_ = run(path).stdout.splitlines()
+    _, words, _, images, truth, *_ = run(path).stdout.splitlines()
     assert words.endswith("of the dataset")
     assert truth.startswith("truth: ")
     assert "200 of 9,658 images" in truth

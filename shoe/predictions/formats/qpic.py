@@ -170,6 +170,12 @@ def _read_rows(
         no_object = len(dataset.objects) if by_person and not first else None
         name = partial(box_name, images, counts)
         objects = labels_of_ids(source, OBJECTS, category, object_numbering, "category_id", name, no_object)
+        # All human boxes have one object; if rather all object boxes do, both kinds are exchanged.
+        other, of_targets = (
+            len(ids) - int(np.bincount(objects[ids]).max(initial=0)) for ids in (human, target[target >= 0])
+        )
+        if len(records) >= _FEWEST and len(human) / 10 < other < of_targets:
+            source.notes.add("other_boxes", count=other, second=len(human))
         if by_person:
             return _person_rows(source, place_of, corners, human, target, objects, label_of(VERBS, 0), scores())
         verbs, known = dataset.classes.verbs, dataset.classes.objects

@@ -227,8 +227,8 @@ def corner_of(key: object) -> tuple[str, str] | None:
 def replaced_boxes(keys: tuple[object, ...]) -> frozenset[object]:
     """Return the keys of boxes that the box of another key replaces.
 
-    These are boxes of a body part beside the box of the whole ("face_bbox" beside "bbox" or "human_box"), and boxes with
-    a further word beside one without ("human_box_raw" beside "human_box").
+    These are boxes of a body part beside the box of the whole ("face_bbox" beside "bbox" or "human_box"), and boxes
+    with a further word beside one without ("human_box_raw" beside "human_box").
     """
     boxes = {key: meaning(key) for key in keys if meaning(key).part == "box"}
     parts = [key for key, info in boxes.items() if not _BODY_PARTS.isdisjoint(info.words)]
