@@ -12,6 +12,7 @@ from shoe.core.arrays import Indices, Mask, best_of_each, expand, mask_of
 from shoe.core.boxes import CommonCoordinates, Overlap, convert_boxes, iou
 from shoe.core.interactions import Interactions
 from shoe.lexicon.resolve import match_labels
+from shoe.lexicon.senses import Part
 from shoe.predictions.boxes.check import shared_images
 
 _IMAGES, _OF_IMAGE, _HIT = 2000, 6, 0.5
@@ -45,14 +46,15 @@ def sample_pairs(predictions: Interactions, truth: Interactions) -> Sample:
     partner = truth_image[predictions.image[rows]]
     owner, annotated = expand(truth.offsets[partner], np.diff(truth.offsets)[partner])
     row = rows[owner]
-    human, target = (
-        iou(*(
+
+    def overlaps(part: str) -> Mask:
+        boxes = [
             convert_boxes(getattr(each, part)[at], each.coordinates[each.image[at]], CommonCoordinates.EDGES)
             for each, at in ((predictions, row), (truth, annotated))
-        ), Overlap.CONTINUOUS) >= _HIT
-        for part in ("human_boxes", "object_boxes")
-    )  # fmt: skip
-    return Sample(rows, row, annotated, human, target)
+        ]
+        return np.asarray(iou(boxes[0], boxes[1], Overlap.CONTINUOUS) >= _HIT)
+
+    return Sample(rows, row, annotated, overlaps("human_boxes"), overlaps("object_boxes"))
 
 
 def agreement(predictions: Interactions, truth: GroundTruth) -> dict[str, float]:
@@ -76,7 +78,8 @@ def agreement(predictions: Interactions, truth: GroundTruth) -> dict[str, float]
         "object boxes": share(sample.row[sample.target], sample.rows),
         "pairs": share(row, sample.rows),
     }
-    for name, part in (("objects", "object"), ("verbs", "verb")) if len(row) else ():
+    parts: tuple[tuple[str, Part], ...] = (("objects", "object"), ("verbs", "verb"))
+    for name, part in parts if len(row) else ():
         label = match_labels(getattr(predictions, name), getattr(annotations, name), part)
         agrees = label[getattr(predictions, part)[row]] == getattr(annotations, part)[annotated]
         found[name] = share(row[agrees], np.unique(row))

@@ -353,7 +353,12 @@ class Report:
 
     @cached_property
     def agreement(self) -> dict[str, float]:
-        """Fractions of boxes, pairs and words of the best predictions that are as annotated; see :func:`agreement`."""
+        """Fractions of the best predictions that agree with the annotations; computed at first use.
+
+        Of the six best-scored predictions per image, the boxes of "human boxes", "object boxes" and "pairs" (both boxes)
+        overlap those of an annotation with IoU >= 0.5. Of these pairs, "objects" and "verbs" have an annotated label.
+        {} if no image has predictions and annotations.
+        """
         return agreement(self._checked, self.truth)
 
     @cached_property
