@@ -355,9 +355,9 @@ class Report:
     def agreement(self) -> dict[str, float]:
         """Fractions of the best predictions that agree with the annotations; computed at first use.
 
-        Of the six best-scored predictions per image, the boxes of "human boxes", "object boxes" and "pairs" (both boxes)
-        overlap those of an annotation with IoU >= 0.5. Of these pairs, "objects" and "verbs" have an annotated label.
-        {} if no image has predictions and annotations.
+        Of the six best-scored predictions per image, those of "human boxes", "object boxes" and "pairs" (both boxes)
+        overlap an annotation with IoU >= 0.5. Of these pairs, "objects" and "verbs" have an annotated label. {} if no
+        image has predictions and annotations.
         """
         return agreement(self._checked, self.truth)
 
