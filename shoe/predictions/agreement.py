@@ -62,7 +62,7 @@ def agreement(predictions: Interactions, truth: GroundTruth) -> dict[str, float]
 
     "human boxes", "object boxes" and "pairs" are fractions of the sampled predictions (:func:`sample_pairs`): one box
     or, for a pair, both boxes overlap those of an annotation with IoU >= 0.5. "objects" and "verbs" are fractions of
-    these pairs: the word is the label of such an annotation.
+    these pairs: the word is the label of such an annotation. Without object words, "objects" is left out.
     """
     annotations = truth.interactions
     sample = sample_pairs(predictions, annotations)
@@ -79,7 +79,7 @@ def agreement(predictions: Interactions, truth: GroundTruth) -> dict[str, float]
         "pairs": share(row, sample.rows),
     }
     parts: tuple[tuple[str, Part], ...] = (("objects", "object"), ("verbs", "verb"))
-    for name, part in parts if len(row) else ():
+    for name, part in parts[predictions.objects == ("",) :] if len(row) else ():  # V-COCO's files may have no objects
         label = match_labels(getattr(predictions, name), getattr(annotations, name), part)
         agrees = label[getattr(predictions, part)[row]] == getattr(annotations, part)[annotated]
         found[name] = share(row[agrees], np.unique(row))
