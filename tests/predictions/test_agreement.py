@@ -33,3 +33,5 @@ def test_shares_of_a_scene_worked_by_hand() -> None:
     assert agreement(table(*predicted), truth) == expected
     assert agreement(table(predicted[-1]), truth) == {}
     assert agreement(table(predicted[3]), truth) == {"human boxes": 0, "object boxes": 1, "pairs": 0}
+    found = agreement(table(("a", HUMAN, HORSE, "ride", "")), truth)
+    assert found == {"human boxes": 1, "object boxes": 1, "pairs": 1, "verbs": 1}
