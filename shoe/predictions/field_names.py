@@ -22,7 +22,8 @@ PARTS = {
     "score": (*SCORE_NAMES, "scores", "confidences", "likelihood", "certainty", "logit", "logits"),
     "id": ("id", "ids", "idx", "index", "ref", "reference", "number", "no"),
     "verb": ("verb", "verbs", "action", "actions", "predicate", "predicates", "relation", "relations", "relationship",
-             "relationships", "edge", "edges", "rel", "rels", "pred", "activity", "activities", "动作", "行为", "关系"),
+             "relationships", "edge", "edges", "rel", "rels", "pred", "activity", "activities", "how",
+             "动作", "行为", "关系"),
     "phrase": ("phrase", "interaction", "interactions", "hoi", "hois", "text", "description", "caption", "triplet",
                "triplets", "triple", "sentence", "statement", "summary"),
     "label": ("label", "labels", "cls", "name", "names", "category", "categories", "class", "classes", "type", "noun",
@@ -32,7 +33,8 @@ SIDES = {
     "human": ("human", "humans", "person", "persons", "people", "man", "woman", "agent", "actor", "h", "hum", "pers",
               "人", "人物"),
     "subject": ("subject", "subjects", "sub", "subj", "s", "source"),
-    "object": ("object", "objects", "obj", "objs", "o", "target", "thing", "item", "patient", "tgt", "物体", "对象"),
+    "object": ("object", "objects", "obj", "objs", "o", "target", "thing", "item", "patient", "tgt", "with",
+               "物体", "对象"),
 }  # fmt: skip
 _PART_OF = {word: part for part, words in reversed(PARTS.items()) for word in words}
 _RANK = {part: rank for rank, part in enumerate(PARTS)}
@@ -149,7 +151,7 @@ _DENIED = _set("not negative excluded impossible absent false wrong unlikely pre
 _OF_EITHER = _PREDICTED | _NOT_PREDICTED
 _NAMES, _CLASSES = _set("name names label labels noun word"), _set("class classes cls category categories")
 _ABOUT_VERB = _CLASSES | _set(
-    "type tense definition description synonyms similar candidate possible initial draft other secondary"
+    "type tense definition description synonyms similar candidate possible initial draft other secondary scene pose"
 )
 _OF_PAIR = _set("final overall total joint combined interaction hoi triplet")
 _ANSWER = _set("answer answers response output text completion reply")
@@ -217,7 +219,8 @@ def rank(key: object) -> int:
 @lru_cache(1024)
 def verb_details(keys: tuple[object, ...]) -> frozenset[object]:
     """Return the keys of a record that only describe the verb of another key: "action_type" beside "action"."""
-    words = {key: meaning(key).words for key in keys if meaning_of_kind(key).part == "verb"}
+    kinds = {key: meaning_of_kind(key) for key in keys}
+    words = {key: meaning(key).words for key in keys if kinds[key].part == "verb" or "interaction" in kinds[key].words}
     about = [key for key in words if meaning(key).side == "human" or not _ABOUT_VERB.isdisjoint(words[key])]
     return frozenset(about if len(about) < len(words) or not {"interaction", "hoi"}.isdisjoint(keys) else ())
 

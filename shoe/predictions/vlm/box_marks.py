@@ -178,7 +178,7 @@ def insert_marks(text: str, marks: dict[str, int], words: dict[int, str] | None 
 
 _PERSONS = text.WORD_CLASSES["persons"] - {"it", "one", "they", "group", "couple", "crowd"}
 _THINGS = frozenset(f"noun.{kind}" for kind in ("animal", "artifact", "food", "object", "plant"))
-_AFTER_HEAD_NOUN = text.PREPOSITIONS | {"wearing", "who", "that", "holding", "sitting", "standing", ","}
+_AFTER_HEAD_NOUN = text.PREPOSITIONS | text.WORD_CLASSES["after_persons"]
 
 
 @lru_cache(8192)

@@ -2,6 +2,7 @@
 
 import re
 from array import array
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -23,16 +24,16 @@ from shoe.predictions.vlm.words import Interaction, parse_pair_words
 
 # If keys have no meaning, the verb among several texts of an item is found from all items of the file, because a key
 # has the same role in each. One item is ambiguous: "drink" and "hold" are also nouns, "train" and "milk" also verbs.
-_NEARLY_ALL = 0.9
+_TRIPLET = 3
 
 
 def assign_roles(pairs: Sequence[Pair]) -> list[Pair]:
     """Return pairs with their texts assigned to subject, verb and object, alike for all pairs with the same keys."""
-    texts: dict[frozenset[str], dict[str, set[str]]] = {}
+    texts: dict[frozenset[str], dict[str, Counter[str]]] = {}
     for pair in pairs:
-        columns = texts.setdefault(frozenset(pair.keys), {key: set() for key in pair.keys})
+        columns = texts.setdefault(frozenset(pair.keys), {key: Counter() for key in pair.keys})
         for key, each in zip(pair.keys, pair.texts, strict=True):
-            columns[key].add(each)
+            columns[key][each] += 1
     roles = {keys: _roles(columns) for keys, columns in texts.items()}
     assigned = []
     for pair in pairs:
@@ -43,12 +44,18 @@ def assign_roles(pairs: Sequence[Pair]) -> list[Pair]:
     return assigned
 
 
-def _roles(columns: dict[str, set[str]]) -> tuple[str, str, str]:
-    """Return the keys of subject, verb and object, given all texts under each key; "" if a role is missing."""
-    people = [key for key, values in columns.items() if sum(map(is_person, values)) >= _NEARLY_ALL * len(values)]
-    subject = people[0] if people else ""
+def _roles(columns: dict[str, Counter[str]]) -> tuple[str, str, str]:
+    """Return the keys of subject, verb and object, given all texts under each key; "" if a role is missing.
+
+    The subject is the first key that mostly has words for persons, else the first of three keys that is not the verb.
+    """
+    most = (key for key, texts in columns.items() if 2 * sum(map(is_person, texts.elements())) >= texts.total())
+    subject = next(most, "")
     likeness = {key: sum(map(verb_likeness, texts)) / len(texts) for key, texts in columns.items() if key != subject}
     verb = max(likeness, key=lambda key: likeness[key])
+    if not subject and len(likeness) == _TRIPLET:
+        subject = next(key for key in likeness if key != verb)
+        del likeness[subject]
     return subject, verb, min((key for key in likeness if key != verb), key=lambda key: likeness[key], default="")
 
 

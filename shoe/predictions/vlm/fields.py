@@ -81,6 +81,12 @@ def fields_of(record: dict[Any, Any]) -> Fields:
             fields.unread[str(key)] = value
     texts = [(key, value) for key, value in record.items() if isinstance(value, str)]
     said = [key for key, _ in texts if meaning(key).part in ("verb", "phrase")]
+    # {"person": {"action": "standing", ...}, "interaction": "riding", ...}: the words of the pair count
+    for key, value in [*record.items()] if said else ():
+        if isinstance(value, dict) and meaning(key).side and not meaning(key).part:
+            own = {k: v for k, v in value.items() if isinstance(v, str) and meaning(k).part in ("verb", "phrase")}
+            fields.unread |= {f"{key}.{name}": word for name, word in own.items()}
+            record[key] = {name: inner for name, inner in value.items() if name not in own}
     for key in said if len(said) > 1 else ():  # {"relation": "none", "verb": "riding"}
         if text.names_no_action(text.tokens(text.plain(record[key]))):
             fields.verdicts[str(key)] = False
@@ -312,9 +318,16 @@ def is_pointer_pair(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(type(inner) is int for inner in value)
 
 
+def _is_flat_box(value: list[Any]) -> bool:
+    return bool(value) and not isinstance(value[0], list) and box_of(value) is not None
+
+
 def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
-    """Return [{"box": b1, "verb": v1}, ...] for lists {"box": [b1, ...], "verb": [v1, ...]}; None for other records."""
-    lists = {key: value for key, value in record.items() if isinstance(value, list) and len(value) > 1}
+    """Return [{"box": b1, "verb": v1}, ...] for lists {"box": [b1, ...], "verb": [v1, ...]}; None for other records.
+
+    Values that are no lists, and a single box (of the person), are repeated in each row.
+    """
+    lists = {key: v for key, v in record.items() if isinstance(v, list) and len(v) > 1 and not _is_flat_box(v)}
     if len(lists) < 2:
         return None
     boxes = {key: len(value) for key, value in lists.items() if all(box_of(inner) for inner in value)}
@@ -332,7 +345,7 @@ def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
     ]
     if len(columns) < 2:
         return None
-    rest = {key: value for key, value in record.items() if key not in columns and not isinstance(value, list)}
+    rest = {key: value for key, value in record.items() if not isinstance(value, list) or _is_flat_box(value)}
     return [rest | {key: lists[key][i] for key in columns} for i in range(count)]
 
 

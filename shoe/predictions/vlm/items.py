@@ -98,8 +98,10 @@ def apply_list_key(fields: Fields, list_key: str) -> None:
         is_label = not (info.side or info.part or box.label or box.key or is_people or plain(list_key) in WRAPPERS)
         is_label = is_label and is_thing(list_key)
         fields.entities[0] = box._replace(key=numberless(list_key.replace("_", " "))) if is_label else box
-    if info.part in ("verb", "phrase") and not fields.has_words and not fields.entities and fields.names:
-        fields.verbs, fields.names = [Verb(fields.names[0])], fields.names[1:]
+    if info.part in ("verb", "phrase") and not fields.has_words and fields.names:
+        is_type = fields.keys_of.get(fields.names[0]) == "type" and verb_likeness(fields.names[0]) > 0
+        if is_type or not fields.entities:
+            fields.verbs, fields.names = [Verb(fields.names[0])], fields.names[1:]
 
 
 def inherit_words(fields: Fields, context: Fields) -> None:

@@ -23,13 +23,13 @@ _AFTER = re.compile(rf"\W{{0,3}}?(?:(?:[:=→–—-]|->)\s*{_VERB})?\W*")
 _ABOUT_IT = re.compile(r"(\s[\w ]{2,60}?)\s(?:it|them)\b")
 _VERB_LINE = re.compile(rf"(?:(?:verbs?|actions?|interactions?)\W{{1,4}})?{_VERB}\W*", re.I)
 _PARTICLES, _GROUPS = text.PREPOSITIONS | text.PARTICLES, {"pair", "match", "set", "group", "tag"}
-_KINDS = ("first_draft", "final_list", "corrected_list", "retracted")
-_DRAFT, _FINAL, _CORRECTED, _RETRACTED = (re.compile(patterns(kind, REPLY), re.I | re.M) for kind in _KINDS)
+_KINDS = ("first_draft", "final_list", "corrected_list", "retracted", "restated")
+_DRAFT, _FINAL, _CORRECTED, _RETRACTED, _RESTATED = (re.compile(patterns(kind, REPLY), re.I | re.M) for kind in _KINDS)
 
 
 def without_draft(reply: str) -> str:
-    """Return a reply without draft before the final answer ("After review:"), or sentence before "That's wrong."."""
-    reply = _RETRACTED.sub("", reply)
+    """Return a reply without draft before the final answer ("After review:"), or sentence before a correction."""
+    reply = _RESTATED.sub(_if_other_boxes, _RETRACTED.sub("", reply))
     draft = _DRAFT.search(reply)
     start = draft.end() if draft else 0
     finals = list((_FINAL if draft else _CORRECTED).finditer(reply, start))
@@ -39,6 +39,13 @@ def without_draft(reply: str) -> str:
         final = reply[last.end() :]
         return final if BOX_LIKE.search(final) or says_none(final) else reply
     return reply
+
+
+def _if_other_boxes(both: re.Match[str]) -> str:
+    """Return the second of two sentences if it has the same boxes as the first and does not add to it, else both."""
+    said, instead = both["said"], both["instead"]
+    adds = re.search(r"\b(?:also|too|as well|both|still)\b", instead)
+    return instead if _BOX.findall(said) == _BOX.findall(instead) and not adds else both[0]
 
 
 def rewrite_pair_lines(reply: str) -> str:

@@ -143,7 +143,8 @@ _LINE = re.compile(patterns("sentence_end", REPLY))
 _PRED = re.compile(r"<(?:pred|rel)>(.{1,80}?)</(?:pred|rel)>\s*\ue000(\d+)\ue001[\s,]*\ue000(\d+)\ue001")
 _REF = re.compile(r"<ref>(.{1,80}?)</ref>\s*\ue000(\d+)\ue001")
 _MAY_LABEL = re.compile(r"[:=]|box|\bat\b|locat|coord|posit", re.I)
-_PRONOUNS = frozenset(("he", "she", "they", "his", "her"))
+_PRONOUNS, _DOERS = frozenset(("he", "she", "they", "his", "her")), frozenset(("him", "her", "them"))
+_FINITE = re.compile(r"[, ]*(?:who |that )?(?:is|are|was|were|has|have|\w+(?:ing|ed|s))\b")
 _AFTER_VERBS = text.DETERMINERS | text.PREPOSITIONS | text.PARTICLES | {"→", "->"}
 _BRACKETS, _WORD = re.compile(r"[\[\]{}]+|\([\s,;]*\)"), re.compile(r"\w")
 _ENTRY = re.compile(patterns("entry", REPLY))
@@ -274,7 +275,8 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     boxes_first = not parts[0]  # the boxes stand before their nouns
     labels = [part if _WORD.search(part) else "" for part in (parts[1:] if boxes_first else parts[:-1])]
     is_last = boxes_first and not any(labels[:-1])  # all words follow all boxes, and name no box
-    named = (i for i, label in enumerate(labels) if _names_person(label, after_box=boxes_first))
+    acts = count == 2 and not boxes_first and _FINITE.match(parts[1]) is not None
+    named = (i for i, label in enumerate(labels) if _names_person(label, after_box=boxes_first, acts=acts and i == 0))
     people = () if is_last else tuple(named)
     if count == 1:
         words = parts[0].split()
@@ -313,11 +315,19 @@ def _acting_people(people: tuple[int, ...], count: int) -> tuple[int, ...]:
     return tuple(run[:-1] or run if len(run) == count else run)
 
 
-def _names_person(label: str, *, after_box: bool) -> bool:
+def _names_person(label: str, *, after_box: bool, acts: bool) -> bool:
+    """Return whether the words before a mark (or after it, ``after_box``) name its box as a person.
+
+    These are the last word, the head noun of a subject that ``acts`` ("the man in a white shirt [m] is ..."), or the
+    doer of a passive ("ridden by the man on the left [m]").
+    """
     words = label.split()
     if after_box:
         return any(is_person(word) for word in words[:3])
     words = [word for word in words if word.strip(",.()<>|")]
+    _, by, doer = f" {label}".rpartition(" by ")
+    if (acts and is_person(label)) or (by and (is_person(doer) or doer.strip().lower() in _DOERS)):
+        return True
     return bool(words) and is_person(words[-1].strip(",.()<>|#\"'-_0123456789") or words[0])
 
 

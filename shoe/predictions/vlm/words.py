@@ -13,6 +13,7 @@ from shoe.predictions.vlm.parsed_reply import Pair
 _LONGEST_VERB = 3
 _LIST = re.compile(r"""\[\s*(?:(['"]).*\1|[\w ,;-]+)\s*\]""")
 _ARROW, _TRIPLET = re.compile(r"\s*(?:-+>?|→|\||\s/\s)\s*"), 3  # as in "person-riding-horse"
+_LAST_VERB = re.compile(r"\w\W+(?:while|to) (\w+)\Z")  # as in "leaning over to pet"
 _FUNCTION_WORDS = text.DETERMINERS | text.AUXILIARIES | text.NEGATIONS | text.CONJUNCTIONS
 _NOT_VERBS = _FUNCTION_WORDS | text.WORD_CLASSES["persons"]
 _PARTICLES = text.PREPOSITIONS | text.PARTICLES
@@ -131,6 +132,8 @@ def _parse_words(verb: str, phrase: str, target: str) -> _ParsedWords:
             return _ParsedWords(((source, target),))
         if len(verbs := split_verbs(source, target)) > 1:
             return _ParsedWords(tuple((each, target) for each in verbs))
+        if (last_verb := _LAST_VERB.search(source)) and can_be_verb(last_verb[1]) and not is_person(last_verb[1]):
+            verb, phrase = "", f"{source} {target}"
     elif len(parts := _ARROW.split(phrase)) == _TRIPLET and is_person(parts[0]):
         phrase = " ".join(parts)
     from shoe.lexicon.phrases.parse import interactions as parse
