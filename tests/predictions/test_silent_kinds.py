@@ -20,6 +20,7 @@ from shoe.predictions.notes import ReadNotes
 from shoe.predictions.numbering import check_numbering
 from shoe.scoring.streaming import Metric
 
+REPLIES = Path(__file__).parents[1] / "data" / "replies_by_hand.tsv"
 HUMAN, THING, OTHER = "[10, 20, 110, 220]", "[30, 40, 230, 240]", "[31, 41, 231, 241]"
 RECORD = f'{{"image": "a.jpg", "human_box": {HUMAN}, "object_box": {THING}, "verb": "ride", "object": "horse"'
 PAIR = f'"human_box": {HUMAN}, "object_box": {THING}'
@@ -346,41 +347,9 @@ def test_other_remarks_take_nothing_back(tmp_path: Path, words: str) -> None:
     assert read(tmp_path, f"{FEEDS} {words} {DOG}")[0] == [("feeding", "horse", 1.0), ("walking", "dog", 1.0)]
 
 
-SENTENCES = [
-    (f"The horse {THING} is being ridden by the man in the white shirt {HUMAN}.", "ridden horse"),
-    (f"The horse {THING} is being ridden by him {HUMAN}.", "ridden horse"),
-    (f"The man seen from behind {HUMAN} is hugging a person {THING}.", "hugging person"),
-    (f"The woman in red {HUMAN}, sitting on a bench, hugs a child {THING}.", "hugs child"),
-    (f"A man {HUMAN} is riding a horse {THING}, no other interactions.", "riding horse"),
-    (f"A man {HUMAN} is riding a horse {THING} and no one else is interacting.", "riding horse"),
-    (f"A man {HUMAN} is not interacting with the horse {THING} or anything else.", "no_interaction horse"),
-    (f"A man {HUMAN} is riding his own horse {THING}.", "riding horse"),
-    (f"A man {HUMAN} is kicking a horse {THING}. Wait, actually he {HUMAN} is riding the horse {THING}.", "riding horse"),
-    (f"A man {HUMAN} kicks a horse {THING}. Actually, he {HUMAN} also rides the horse {THING}.", "kicks horse, rides horse"),
-]  # fmt: skip
-ITEMS = [
-    ({"human_box": [10, 20, 110, 220], "object_box": [30, 40, 230, 240], "object": "horse"} | words, found)
-    for words, found in [
-        ({"verb": "leaning over while feeding"}, "feeding horse"),
-        ({"verb": "crouching to feed"}, "feed horse"),
-        ({"scene_activity": "parade", "interaction": "riding"}, "riding horse"),
-        ({"interaction_type": "contact", "interaction": "riding"}, "riding horse"),
-    ]
-]
-BOX = {"bbox": [10, 20, 110, 220]}
-NESTED = [
-    ({"person": BOX | {"action": "standing"}, "interaction": "riding", "object": {"name": "horse", "bbox": [9, 9, 99, 99]}}, "riding horse"),
-    (BOX | {"action": "standing", "interacts_with": [{"object": "horse", "bbox": [9, 9, 99, 99], "how": "riding"}]}, "riding horse"),
-    ({"people": [BOX | {"activity": "standing", "interactions": [{"type": "riding", "with": "horse", "with_bbox": [9, 9, 99, 99]}]}]}, "riding horse"),
-    ({"person_bbox": [10, 20, 110, 220], "verbs": ["riding", "holding"], "objects": ["horse", "cup"], "object_bboxes": [[9, 9, 99, 99], [8, 8, 98, 98]]}, "riding horse, holding cup"),
-    ([[["P1", [10, 20, 110, 220], "riding", "horse", [9, 9, 99, 99]], ["person", [10, 20, 110, 220], "riding", "dog", [9, 9, 99, 99]]]], "riding horse, riding dog"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("reply", "found"), [*SENTENCES, *((json.dumps([item]), found) for item, found in [*ITEMS, *NESTED])]
-)
-def test_the_person_and_the_words_of_the_pair_are_found(tmp_path: Path, reply: str, found: str) -> None:
+@pytest.mark.parametrize("row", REPLIES.read_text().splitlines()[1:])
+def test_the_person_and_the_words_of_the_pair_are_found(tmp_path: Path, row: str) -> None:
+    found, reply = row.replace("@h", HUMAN).replace("@o", THING).split("\t")
     path = tmp_path / "p.jsonl"
     path.write_text(json.dumps({"image": "a.jpg", "response": reply}))
     table, _ = read_predictions_with_notes(path)
