@@ -291,6 +291,11 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     subjects = _acting_people(people, count) or (0,)
     objects = tuple(i for i in range(count) if i not in subjects) or (1,)
     subjects = tuple(i for i in subjects if i not in objects)
+    said = parts[-1].lstrip(" -–—:,;")
+    has_subject = any(is_person(word) or word.lower() in _PRONOUNS for word in said.split()[:3])
+    are_nouns = all(is_label(label) and len(label.split()) < LONG_NOUN and not _FINITE.match(label) for label in labels)
+    if count == 2 and not boxes_first and len(said.split()) >= LONG_NOUN and has_subject and are_nouns:
+        return _Relations(((subjects, objects[:1], said, labels[objects[0]]),), subjects, value)
     head = _HEAD.match(plain)
     if head and len(head[1].split()) > 1 and count == 2 and not is_person(parts[1].split(" ")[0]):
         return _Relations(((subjects, objects[:1], head[1], ""),), subjects, value)
