@@ -144,6 +144,7 @@ _PRED = re.compile(r"<(?:pred|rel)>(.{1,80}?)</(?:pred|rel)>\s*\ue000(\d+)\ue001
 _REF = re.compile(r"<ref>(.{1,80}?)</ref>\s*\ue000(\d+)\ue001")
 _MAY_LABEL = re.compile(r"[:=]|box|\bat\b|locat|coord|posit", re.I)
 _PRONOUNS, _DOERS = frozenset(("he", "she", "they", "his", "her")), frozenset(("him", "her", "them"))
+_APART = re.compile(r"[ ,]*(?:and|while|but) (?:(?:is|are) )?\w+(?:ing|s) \w")  # an act on another thing
 _FINITE = re.compile(r"[, ]*(?:who |that )?(?:is|are|was|were|has|have|\w+(?:ing|ed|s))\b")
 _AFTER_VERBS = text.DETERMINERS | text.PREPOSITIONS | text.PARTICLES | {"→", "->"}
 _BRACKETS, _WORD = re.compile(r"[\[\]{}]+|\([\s,;]*\)"), re.compile(r"\w")
@@ -291,6 +292,9 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     subjects = _acting_people(people, count) or (0,)
     objects = tuple(i for i in range(count) if i not in subjects) or (1,)
     subjects = tuple(i for i in subjects if i not in objects)
+    if count == 2 and not boxes_first and _APART.match(parts[-1]):
+        again = {"it", "them", "its", "their", "the", *labels[1].lower().split()[-1:]}
+        parts[-1] = parts[-1] if again & set(parts[-1].lower().strip(".").split()) else ""
     said = parts[-1].lstrip(" -–—:,;")
     has_subject = any(is_person(word) or word.lower() in _PRONOUNS for word in said.split()[:3])
     are_nouns = all(is_label(label) and len(label.split()) < LONG_NOUN and not _FINITE.match(label) for label in labels)
