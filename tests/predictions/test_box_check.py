@@ -272,12 +272,17 @@ def test_predictions_without_a_known_image_say_nothing() -> None:
         assert (report.images, report.groups, report.lines()) == (0, (), [])
 
 
-def test_a_file_that_mixes_conventions_is_told_how_many_images_have_the_other() -> None:
+@pytest.mark.parametrize("convention", ["thousand", "yxyx"])
+def test_a_file_that_mixes_conventions_is_told_how_many_images_have_the_other(convention: str) -> None:
     table = MODELS["detector"]
-    is_other = (table.image % 3 == 0)[:, None]
-    mixed = moved(table, lambda boxes, w, h: boxes * np.where(is_other, 1000 / np.hstack([w, h] * 2), 1))
+    is_other = (table.image % (3 if convention == "thousand" else 8) == 0)[:, None]
+
+    def other(boxes: Floats, w: Floats, h: Floats) -> Floats:
+        return boxes * (1000 / np.hstack([w, h] * 2)) if convention == "thousand" else boxes[:, [1, 0, 3, 2]]
+
+    mixed = moved(table, lambda boxes, w, h: np.where(is_other, other(boxes, w, h), boxes))
     (verdict,) = check_box_convention(mixed, TRUTH_TABLE).verdicts
-    assert missing(verdict, "mix conventions", flag("boxes", "thousand")) == []
+    assert missing(verdict, "mix conventions", flag("boxes", convention)) == []
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -214,16 +214,19 @@ class Group:
         truth = _fit(self._applied, self._overlap_with(self._others[0], self._applied))
         if truth.mean_iou > fits.best.mean_iou + _TIE and fits.is_far_better(truth):
             return replace(fits, truth=truth)
-        if moved := self._moved(overlap, fits.best.mean_iou if fits.better else 0.0):
-            return replace(fits, moved=moved)
+        moved, after = self._moved(overlap, fits.best.mean_iou if fits.better else 0.0)
         if fits.better is not None:
-            return fits
+            return replace(fits, moved=moved)
         missed = (self._mean_of_images(overlap) < _MISSED)[image]
-        if missed.any():
+        of_part = self._select(missed)._fits_of_all() if missed.any() else None
+        if moved and (of_part is None or after >= of_part.best.hits):
+            return replace(fits, moved=moved)
+        if of_part is not None:
             usual = _NEARLY_ALL * float((overlap[~missed] >= _HIT).mean()) if not missed.all() else 0.0
-            of_part = self._select(missed)._fits_of_all()
             if of_part.better is not None and of_part.best.hits >= usual:
                 return replace(fits, of_part=of_part)
+            if moved:
+                return replace(fits, moved=moved)
             if moved := self._of_other_images(np.unique(image[missed])):
                 return replace(fits, moved=moved)
         if (elsewhere := overlap < _ELSEWHERE).any() and fits.fits[0].hits >= _MISSED:
@@ -232,8 +235,10 @@ class Group:
                 return replace(fits, of_part=of_part)
         return fits
 
-    def _moved(self, overlap: Floats, least: float) -> str:
-        """Return how the boxes of many images were mirrored, rotated or shifted; "" if few, or mean IoU < ``least``.
+    def _moved(self, overlap: Floats, least: float) -> tuple[str, float]:
+        """Return how the boxes of many images were mirrored, rotated or shifted, and the hit rate after moving back.
+
+        Returns "" if the images are few, or the mean IoU is below ``least``.
 
         The number of images that fit better by chance is estimated from annotations two or three images away.
         ``overlap`` is the (n,) IoU of the boxes under the applied convention.
@@ -255,10 +260,10 @@ class Group:
         count, chosen = int(wins[name].sum()), wins[name][image]
         is_chance = count <= chance + _DEVIATIONS * (1 + np.sqrt(chance + 1))
         if is_chance or np.where(chosen, moved[name], overlap).mean() < least:
-            return ""
+            return "", 0.0
         before, after = (float((each[chosen] >= _HIT).mean()) for each in (overlap, moved[name]))
         sampled = f"in {count:,} of {len(np.unique(image)):,} sampled images"
-        return f"{sampled}, {before:.0%} overlap an annotated box with IoU >= 0.5, {after:.0%} {name}"
+        return f"{sampled}, {before:.0%} overlap an annotated box with IoU >= 0.5, {after:.0%} {name}", after
 
     def _of_other_images(self, missed: Indices) -> str:
         """Return a sentence if boxes of ``missed`` images fit other images far better than mirrored boxes; else ""."""
