@@ -11,11 +11,11 @@ from starlette.responses import Response
 
 from shoe.service import runs, types
 from shoe.service.callers import App, AppState, Reader, Submitter, Uploader
-from shoe.service.contract import Refused, body, contract, json_response
+from shoe.service.contract import CHECKED, Refused, body, contract, json_response
 from shoe.service.errors import ConflictError, NotFoundError, TooLargeError
 from shoe.service.folder import Encoding, Receiver, Upload
 
-router = APIRouter(tags=["predictions"])
+router = APIRouter(tags=["predictions"], dependencies=CHECKED)
 _BINARY = ("application/octet-stream",)
 _GATHERED = 1 << 20
 Name = Annotated[str, Query(min_length=1, max_length=200, description="Name of the file, for display only.")]

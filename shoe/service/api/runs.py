@@ -13,13 +13,13 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from shoe.core.errors import OptionError
 from shoe.service import access, runs, submissions, types
 from shoe.service.callers import Anybody, App, AppState, Reader, Submitter
-from shoe.service.contract import body, contract, json_response, too_many
+from shoe.service.contract import CHECKED, body, contract, json_response, too_many
 from shoe.service.errors import ConflictError, NotFoundError
 from shoe.service.http_guard import FILE_POLICY, REPORT_POLICY
 from shoe.service.tokens import Identity
 from shoe.service.types import Run
 
-router = APIRouter()
+router = APIRouter(dependencies=CHECKED)
 RunId = Annotated[str, Path(alias="id", pattern="^r_[0-9a-f]{20}$", description="ID of the run.")]
 
 

@@ -13,11 +13,11 @@ from shoe.core.errors import OptionError, quote
 from shoe.lexicon.resolve import resolve as candidates_of
 from shoe.service import boards, studies, tokens, truths, types
 from shoe.service.callers import Admin, Anybody, App, AppState, Rater, Reader, require_scope, verify_token
-from shoe.service.contract import body, contract, json_response
+from shoe.service.contract import CHECKED, body, contract, json_response
 from shoe.service.http_guard import COOKIE
 from shoe.version import __version__
 
-router = APIRouter()
+router = APIRouter(dependencies=CHECKED)
 API = 1
 
 
