@@ -31,8 +31,7 @@ from shoe.service.process import Executor
 from shoe.service.settings import Settings
 from shoe.version import __version__
 
-_ROUTERS = (runs.router, service.router, predictions.router, routes.router)
-_ROUTES = [route for router in _ROUTERS for route in router.routes]
+_ROUTES = [*runs.router.routes, *service.router.routes, *predictions.router.routes, *routes.router.routes]
 """All routes, as one list: FastAPI searches the routes of an included router twice per request."""
 _BUSY = 10.0  # seconds to wait after a BusyError
 _TIDY_EVERY = 30.0

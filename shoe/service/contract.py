@@ -94,10 +94,6 @@ async def known_parameters(request: Request) -> None:
             raise unknown_fields("parameter", unknown, known or ["none"])
 
 
-CHECKED = [Depends(known_parameters)]
-"""Dependencies of all routers."""
-
-
 _PLACE = "#/components/schemas/{name}"
 _REFUSALS = {
     400: "The request is not valid HTTP.",

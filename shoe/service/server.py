@@ -149,10 +149,7 @@ class _Server(uvicorn.Server):
 
 
 class _OnePacket:
-    """Transport that sends the head of a response together with the start of its body; uvicorn writes them separately.
-
-    Sent alone, the head would wake the client, which takes the processor of a busy machine before the body is sent.
-    """
+    """Transport that joins head and body of a response: a head alone would wake the client before the body follows."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport, self._head = transport, b""
