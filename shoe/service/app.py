@@ -32,7 +32,6 @@ from shoe.service.settings import Settings
 from shoe.version import __version__
 
 _ROUTES = [*runs.router.routes, *service.router.routes, *predictions.router.routes, *routes.router.routes]
-"""All routes, as one list: FastAPI searches the routes of an included router twice per request."""
 _BUSY = 10.0  # seconds to wait after a BusyError
 _TIDY_EVERY = 30.0
 _PIECES = (("PATCH", "/v1/uploads/{id}"), ("POST", "/v1/study/answers"))
@@ -56,7 +55,7 @@ def make_app(folder: Folder, settings: Settings | None = None, executor: Executo
 
     app = FastAPI(title="shoe serve", version=__version__, openapi_url=None, lifespan=lifespan, redirect_slashes=False)
     app.state.shared = shared
-    app.router.routes.extend(_ROUTES)
+    app.router.routes.extend(_ROUTES)  # of include_router, FastAPI would search the routes twice per request
     app.add_api_route("/openapi.json", _schema, include_in_schema=False)
     app.add_exception_handler(Refused, _wrong)
     app.add_exception_handler(ShoeError, _wrong)

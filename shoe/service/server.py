@@ -158,7 +158,6 @@ class _OnePacket:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Send data, but keep the head of a response for the next call, which is for the body, even an empty one."""
         is_head = data.startswith(b"HTTP/1.1 ") and not data.startswith(b"HTTP/1.1 1")  # 100 Continue has no body
         self._transport.write(self._head + (b"" if is_head else data))
         self._head = data if is_head else b""
