@@ -246,6 +246,7 @@ def add_board(
     figure: Annotated[str, Option(help="Metric that ranks submissions, e.g. strict:hico-det:full.")] = "semantic:map",
     quota: Annotated[int | None, Option(min=1, help="Submissions per team in 24 h; failed runs do not count.")] = None,
     hidden: Annotated[bool, Option("--hidden", help="Hide the results until `shoe serve show-board` is run.")] = False,
+    ends: Annotated[datetime | None, Option(formats=["%Y-%m-%d"], help="Last day of submissions (UTC).")] = None,
 ) -> None:
     """Create a leaderboard.
 
@@ -259,7 +260,8 @@ def add_board(
 
         protocols, settings = tuple(protocol or ()), tuple(option or ())
         request = Request(truth=truth, protocols=protocols, similarity=similarity, options=settings)
-        made = add(place, name, request, title=title, figure=figure, quota=quota, hidden=hidden)
+        end = ends.replace(tzinfo=UTC).timestamp() + 86_400 if ends else None
+        made = add(place, name, request, title=title, figure=figure, quota=quota, hidden=hidden, ends=end)
         print(f"{made.name}: ranked by {made.figure} on {made.truth}")
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 import msgspec
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
@@ -22,7 +22,7 @@ from shoe.core.errors import ShoeError, printable, quote
 from shoe.service import errors, tokens
 from shoe.service.api import predictions, runs, service
 from shoe.service.callers import AppState
-from shoe.service.contract import Refused, describe, json_response, known_parameters, too_many
+from shoe.service.contract import Refused, describe, json_response, too_many
 from shoe.service.folder import Folder
 from shoe.service.http_guard import READS, BodyLimit, Guard
 from shoe.service.pages import routes
@@ -31,10 +31,7 @@ from shoe.service.process import Executor
 from shoe.service.settings import Settings
 from shoe.version import __version__
 
-_ROUTERS = (runs.router, service.router, predictions.router, routes.router)
-_all = APIRouter()  # shared by all applications of this process, because preparing the routes takes 60 ms
-for _router in _ROUTERS:
-    _all.include_router(_router, dependencies=[Depends(known_parameters)])
+_ROUTES = [*runs.router.routes, *service.router.routes, *predictions.router.routes, *routes.router.routes]
 _BUSY = 10.0  # seconds to wait after a BusyError
 _TIDY_EVERY = 30.0
 _PIECES = (("PATCH", "/v1/uploads/{id}"), ("POST", "/v1/study/answers"))
@@ -58,7 +55,7 @@ def make_app(folder: Folder, settings: Settings | None = None, executor: Executo
 
     app = FastAPI(title="shoe serve", version=__version__, openapi_url=None, lifespan=lifespan, redirect_slashes=False)
     app.state.shared = shared
-    app.router.routes.extend(_all.routes)
+    app.router.routes.extend(_ROUTES)  # of include_router, FastAPI would search the routes twice per request
     app.add_api_route("/openapi.json", _schema, include_in_schema=False)
     app.add_exception_handler(Refused, _wrong)
     app.add_exception_handler(ShoeError, _wrong)
@@ -178,7 +175,7 @@ def _unknown(request: Request, error: Exception) -> Response:
     messages = {404: f"no resource at {path}", 405: f"method {printable(request.method)} is not allowed for {path}"}
     message, headers = messages.get(error.status_code, str(error.detail)), dict(error.headers or {})
     if error.status_code == 405:  # Starlette lists only the methods of the first route of the path
-        routes = [each for router in _ROUTERS for each in router.routes if isinstance(each, APIRoute)]
+        routes = [each for each in _ROUTES if isinstance(each, APIRoute)]
         matching = (route for route in routes if route.path_regex.match(request.url.path))
         headers["Allow"] = ", ".join(sorted({method for route in matching for method in route.methods or ()}))
     return Refused(error.status_code, message, headers=headers).response()

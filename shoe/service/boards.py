@@ -36,6 +36,7 @@ def add_board(
     figure: str = FIGURE,
     quota: int | None = None,
     hidden: bool = False,
+    ends: float | None = None,
 ) -> Board:
     """Create a leaderboard, and return it; the arguments are the fields of :class:`Board`.
 
@@ -50,7 +51,7 @@ def add_board(
         raise unknown_name("figure", figure, figures)
     if quota is not None and quota < 1:
         raise OptionError(f"quota: found {quota}, expected 1 or more submissions per day")
-    row = (name, title or name, target.name, to_json(request), figure, quota, hidden, time.time())
+    row = (name, title or name, target.name, to_json(request), figure, quota, hidden, time.time(), ends)
     insert_named(folder, "board", name, row)
     return board(folder, name)
 

@@ -91,10 +91,6 @@ class AppState:
         self.reads, self.submissions = Buckets(settings.reads), Buckets(settings.submissions)
         self.guesses = Buckets(settings.guesses)
 
-    def note(self, identity: Identity) -> None:
-        """Record in :attr:`used` the current time as the last use of a caller's token."""
-        self.used[str(identity.key)] = time.time()
-
 
 async def _state(request: Request) -> AppState:  # a coroutine, because FastAPI runs plain functions in a thread
     state: AppState = request.app.state.shared
@@ -136,7 +132,7 @@ def _identify(request: Request) -> Identity:
         return verify_token(request, token.strip())
     session = request.cookies.get(COOKIE)
     if session is not None and (found := check_session(app.folder, session)) is not None:
-        app.note(found)
+        app.used[str(found.key)] = time.time()
         return found
     if app.settings.open_to == "local":
         return Identity(LOCAL, frozenset({"read", "submit"}), LOCAL, None)
@@ -151,7 +147,7 @@ def verify_token(request: Request, token: str) -> Identity:
         if wait := app.guesses.take(address_of(request)):
             raise too_many("too many wrong tokens from this address", wait)
         raise _unauthorized("the token is not valid: it is unknown, expired or revoked")
-    app.note(found)
+    app.used[str(found.key)] = time.time()
     return found
 
 

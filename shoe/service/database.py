@@ -12,7 +12,7 @@ import msgspec
 
 from shoe.core.errors import InputError
 
-_SCRIPTS = ("schema.sql", "studies.sql", "deleted_files.sql", "links.sql", "rounded_results.sql")
+_SCRIPTS = ("schema.sql", "studies.sql", "deleted_files.sql", "links.sql", "rounded_results.sql", "ends.sql")
 """SQL scripts; each script upgrades the tables by one version (PRAGMA user_version)."""
 VERSION = len(_SCRIPTS)
 _PATIENCE = 30.0  # seconds to wait for the write lock of another process

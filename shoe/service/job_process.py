@@ -332,9 +332,10 @@ def main() -> None:
     except MemoryError:
         found = Failed(f"memory limit of {limits.memory / 1e9:g} GB per job exceeded")
     except (ShoeError, OSError) as error:
-        if errno.EFBIG in (getattr(error, "errno", None), getattr(error.__context__, "errno", None)):
+        cause = getattr(error, "errno", None) or getattr(error.__context__, "errno", None)
+        if cause == errno.EFBIG:
             found = Failed(f"limit of {limits.file_size / 1e9:g} GB per output file exceeded")
-        elif isinstance(error, ShoeError):
+        elif isinstance(error, ShoeError) and cause != errno.ENOSPC:  # the input is not the cause of a full disk
             message = str(error).replace(str(folder / _PREDICTIONS), THE_FILE)
             found = Failed(message.replace(f"{folder}/", ""))  # clients must not see paths on the server
         else:

@@ -169,10 +169,11 @@ class Child:
         if code == -signal.SIGXCPU:
             return End(f"CPU time limit of {self._limits.cpu} s per job exceeded", "fail", words)
         if code < 0:
-            name = signal.Signals(-code).name
-            return End(f"the process of the job was killed by signal {-code} ({name})", "retry", words)
-        last = self._last_words[-1] if self._last_words else "no message"
-        return End(f"the process of the job ended with code {code}: {last}", "fail", words)
+            killed = f"the process of the job was killed by signal {-code} ({signal.Signals(-code).name})"
+            return End(killed, "retry", words)
+        if "No space left on device" in words:
+            return End("the disk of the server is full", "requeue", words)
+        return End(f"internal error: the process of the job ended with code {code}", "fail", words)
 
 
 class Executor:

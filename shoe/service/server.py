@@ -148,6 +148,21 @@ class _Server(uvicorn.Server):
         self.should_exit = True  # unlike uvicorn, a second signal does not force the exit, which takes only seconds
 
 
+class _OnePacket:
+    """Transport that joins head and body of a response: a head alone would wake the client before the body follows."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport, self._head = transport, b""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        is_head = data.startswith(b"HTTP/1.1 ") and not data.startswith(b"HTTP/1.1 1")  # 100 Continue has no body
+        self._transport.write(self._head + (b"" if is_head else data))
+        self._head = data if is_head else b""
+
+
 class _LimitedProtocol(H11Protocol):
     """HTTP/1.1 protocol with time limits for clients that send headers, or read responses, too slowly."""
 
@@ -162,6 +177,7 @@ class _LimitedProtocol(H11Protocol):
         """Start the time limit for request headers; close the connection if there are too many."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=0)  # call pause_writing as soon as the kernel does not take all data
+        self.transport: Any = _OnePacket(transport)
         hosts = [(getattr(each, "client", None) or ("",))[0] for each in self.connections]
         if len(hosts) > self.most or hosts.count((self.client or ("",))[0]) > self.most_per_address:
             transport.close()

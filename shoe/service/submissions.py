@@ -266,6 +266,9 @@ def quota_of(db: sqlite3.Connection, team: str, board: str | None, truth: str) -
 
 
 def _check_quota(db: sqlite3.Connection, team: str, board: str | None, truth: str) -> None:
+    query = "SELECT strftime('%Y-%m-%d %H:%M', ends, 'unixepoch') AS at FROM boards WHERE name = ? AND ends < ?"
+    for row in db.execute(query, (board, time.time())):
+        raise ConflictError(f"{board}: submissions ended at {row['at']} UTC")
     quota = quota_of(db, team, board, truth)
     if quota.free_at is not None:
         at = f"{datetime.fromtimestamp(quota.free_at, UTC):%Y-%m-%d %H:%M} UTC"

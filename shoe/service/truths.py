@@ -98,7 +98,7 @@ def add_truth(
         facts=read.signature_fields(), shown=shown, created=time.time(),
     )  # fmt: skip
     for other in truths(folder):
-        if other.sha256 == made.sha256 and other.shown != shown:
+        if other.facts["truth-sha"] == made.facts["truth-sha"] and other.shown != shown:
             _log.warning("truth %s shows what truth %s hides", *((name, other.name) if shown else (other.name, name)))
     row = (name, dataset, made.sha256, to_json(reading), to_json(made.facts), int(shown), made.created)
     insert_named(folder, "truth", name, row)

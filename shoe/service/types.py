@@ -55,6 +55,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         figure: key of the metric that ranks the runs.
         quota: maximum number of submissions per team in 24 hours, except failed or cancelled runs; None for no limit.
         hidden: whether only administrators see the results.
+        ends: time from which submissions are refused; None for never.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     created: float
     quota: int | None = None
     hidden: bool = False
+    ends: float | None = None
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

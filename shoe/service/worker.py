@@ -97,6 +97,7 @@ class Worker:
             jobs.fail(self._folder, job, why.reason, lines)
         elif why is not None and why.then == "requeue":
             jobs.release(self._folder, job, why.reason, lines)
+            self._stopped.wait(_BEAT)
         elif not self._store_results(job, lines):
             reason = why.reason if why else "the process of the job ended without a result"
             jobs.give_up(self._folder, job, reason, lines)

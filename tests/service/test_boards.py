@@ -1,5 +1,6 @@
 """Leaderboards: who stands in one, where, and who does not, and why."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,19 @@ def test_a_quota_counts_no_failed_runs(folder: Folder) -> None:
         submitted(folder, "a", "4")
     submitted(folder, "a", "3")  # which is the same
     submitted(folder, "b", "4")
+
+
+def test_a_leaderboard_that_has_ended_takes_nothing_and_says_since_when(folder: Folder) -> None:
+    board(folder, ends=time.time() + 3600)
+    runs.cancel(folder, run := submitted(folder, "a"))
+    with folder.database.write() as db:
+        db.execute("UPDATE boards SET ends = 86400.0")
+    for late in (lambda: submissions.retry(folder, run), lambda: submitted(folder, "a", "2")):
+        with pytest.raises(ConflictError, match=r"^main: submissions ended at 1970-01-02 00:00 UTC$"):
+            late()
+    with calling(folder) as client:
+        assert client.get("/v1/boards").json()["boards"][0]["ends"] == 86400
+        assert "submissions until" in client.get("/boards/main").text
 
 
 def test_who_gives_up_and_tries_again_gets_no_more_than_the_quota(folder: Folder) -> None:

@@ -187,7 +187,7 @@ def test_an_upload_goes_on_where_it_was_cut_off(tab: Any, tmp_path: Path) -> Non
 def test_the_keyboard_is_enough(tab: Any, runs: dict[str, str]) -> None:
     def press(*keys: str) -> None:
         for key in keys:
-            (page.keyboard.press if key in ("Tab", "Enter", "Control+A") else page.keyboard.type)(key)
+            (page.keyboard.press if key in ("Tab", "Enter", "Control+A", "Escape") else page.keyboard.type)(key)
 
     page = tab.go("/")
     for keys, focused in ((["Tab"], "skip to content"), (["Enter", "Tab"], "Submit predictions")):
@@ -200,6 +200,8 @@ def test_the_keyboard_is_enough(tab: Any, runs: dict[str, str]) -> None:
     page.wait_for_selector("text=as a match")
     page = tab.go(runs["detector"])
     page.get_by_text("Change", exact=True).focus()
+    press("Enter", "Tab", "Escape")
+    assert page.locator(".menu[open]").count() == 0
     press("Enter", "Tab", "Control+A", "renamed", "Enter")
     page.wait_for_selector("h1:has-text('renamed')")
 

@@ -170,6 +170,7 @@ def test_results_from_before_rounding_are_made_again(folder: Folder) -> None:
         assert [(state["state"], bool(state["further"])) for state in states] == [("done", True)] * 2
     with folder.database.write() as db:
         db.execute("PRAGMA user_version = 4")
+        db.execute("ALTER TABLE boards DROP COLUMN ends")
         db.execute("DELETE FROM deleted_files")
     folder.close()
     folder = Folder.open(folder.path)
@@ -251,8 +252,11 @@ def test_a_submission_reveals_a_few_bits(counts: list[int], of_mean: float, of_c
     assert max(of for _, of in found) <= of_classes
 
 
-def test_a_ground_truth_both_shown_and_hidden_gets_a_warning(folder: Folder, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_ground_truth_both_shown_and_hidden_gets_a_warning(
+    folder: Folder, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
     add_truth(folder, "again", TRUTH)
     assert caplog.text == ""
-    add_truth(folder, "open", TRUTH, shown=True)
+    (tmp_path / "open.json").write_bytes(TRUTH.read_bytes() + b"\n")  # other bytes, equal ground truth
+    add_truth(folder, "open", tmp_path / "open.json", shown=True)
     assert re.findall(r"truth (\w+)", caplog.text) == ["open", "again", "open", "small"]

@@ -128,6 +128,19 @@ def test_slow_and_broken_clients_are_let_go(tmp_path: Path) -> None:
         assert asked(port, HEALTH).startswith(b"HTTP/1.1 200")
 
 
+def test_an_answer_comes_as_one_packet_and_100_continue_at_once(tmp_path: Path) -> None:
+    with serving(tmp_path / "s") as (_, port), socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        for line in ("GET /v1/version", "HEAD /v1/version", "GET /nothing"):
+            connection.sendall(request(line))
+            head, _, body = connection.recv(65536).partition(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 ")
+            assert body.startswith(b"{") is not line.startswith("HEAD")
+        connection.sendall(request("PUT /v1/predictions", "Content-Length: 3", "Expect: 100-continue"))
+        assert connection.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(b"[1]")
+        assert b'"sha256"' in connection.recv(65536)
+
+
 def test_who_stops_reading_is_let_go_and_who_reads_slowly_gets_all(tmp_path: Path) -> None:
     folder, size = made_folder(tmp_path), 20_000_000
     with calling(folder) as client:

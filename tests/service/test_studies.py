@@ -123,7 +123,7 @@ def test_a_folder_from_before_there_were_studies_gets_their_tables(tmp_path: Pat
     with sqlite3.connect(path) as db:
         db.executescript(
             "DROP TABLE answers; DROP TABLE raters; DROP TABLE pictures; DROP TABLE studies; DROP TABLE deleted_files;"
-            "ALTER TABLE runs DROP COLUMN link;"
+            "ALTER TABLE runs DROP COLUMN link; ALTER TABLE boards DROP COLUMN ends;"
             "PRAGMA user_version = 1"
         )
     Database(path).close()

@@ -8,13 +8,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.service import runs, submissions
+from shoe.service import process, runs, submissions
 from shoe.service.folder import Folder
-from shoe.service.process import CHILD, Executor
+from shoe.service.process import CHILD, Child, Executor, Limits, Task
 from shoe.service.truths import add_truth
 from shoe.service.types import Run
 from tests.cli import run as cli
@@ -140,6 +141,19 @@ def test_a_killed_child_is_tried_again_and_knows_no_secret(folder: Folder, monke
         run = ended(folder, id_)
     assert (run.state, run.attempt) == ("done", 2)
     assert any("signal 9" in line.line for line in runs.log(folder, id_))
+
+
+@pytest.mark.parametrize(
+    ("fault", "then"), [("OSError(28, 'No space left on device')", "requeue"), ("KeyError('ride horse')", "fail")]
+)
+def test_a_fault_of_the_server_is_not_told_and_a_full_disk_fails_no_run(tmp_path: Path, fault: str, then: str) -> None:
+    with patch.object(process, "CHILD", f"raise {fault}"):
+        child = Child(tmp_path / "job", Task("score", {}, "", "", Limits()))
+    while not child.is_over:
+        child.listen(1)
+    child.close()
+    assert child.end is not None
+    assert (child.end.then, "ride" in child.end.reason) == (then, False)
 
 
 def test_a_job_gives_way_to_the_server(tmp_path: Path) -> None:

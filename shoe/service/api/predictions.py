@@ -4,18 +4,18 @@ import secrets
 from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Path, Query
+from fastapi import APIRouter, Depends, Header, Path, Query
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from shoe.service import runs, types
 from shoe.service.callers import App, AppState, Reader, Submitter, Uploader
-from shoe.service.contract import Refused, body, contract, json_response
+from shoe.service.contract import Refused, body, contract, json_response, known_parameters
 from shoe.service.errors import ConflictError, NotFoundError, TooLargeError
 from shoe.service.folder import Encoding, Receiver, Upload
 
-router = APIRouter(tags=["predictions"])
+router = APIRouter(tags=["predictions"], dependencies=[Depends(known_parameters)])
 _BINARY = ("application/octet-stream",)
 _GATHERED = 1 << 20
 Name = Annotated[str, Query(min_length=1, max_length=200, description="Name of the file, for display only.")]

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Header, Path, Query
+from fastapi import APIRouter, Depends, Header, Path, Query
 from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -13,13 +13,13 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from shoe.core.errors import OptionError
 from shoe.service import access, runs, submissions, types
 from shoe.service.callers import Anybody, App, AppState, Reader, Submitter
-from shoe.service.contract import body, contract, json_response, too_many
+from shoe.service.contract import body, contract, json_response, known_parameters, too_many
 from shoe.service.errors import ConflictError, NotFoundError
 from shoe.service.http_guard import FILE_POLICY, REPORT_POLICY
 from shoe.service.tokens import Identity
 from shoe.service.types import Run
 
-router = APIRouter()
+router = APIRouter(dependencies=[Depends(known_parameters)])
 RunId = Annotated[str, Path(alias="id", pattern="^r_[0-9a-f]{20}$", description="ID of the run.")]
 
 

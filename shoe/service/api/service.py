@@ -4,7 +4,7 @@ import shutil
 from typing import Annotated, Any, Literal
 
 import msgspec
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -13,11 +13,11 @@ from shoe.core.errors import OptionError, quote
 from shoe.lexicon.resolve import resolve as candidates_of
 from shoe.service import boards, studies, tokens, truths, types
 from shoe.service.callers import Admin, Anybody, App, AppState, Rater, Reader, require_scope, verify_token
-from shoe.service.contract import body, contract, json_response
+from shoe.service.contract import body, contract, json_response, known_parameters
 from shoe.service.http_guard import COOKIE
 from shoe.version import __version__
 
-router = APIRouter()
+router = APIRouter(dependencies=[Depends(known_parameters)])
 API = 1
 
 

@@ -7,7 +7,7 @@ from operator import getitem
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 
@@ -20,7 +20,7 @@ from shoe.service import access, boards, runs, submissions, tokens
 from shoe.service.api.runs import RunId
 from shoe.service.api.service import set_session
 from shoe.service.callers import Admin, Anybody, App, Reader, Submitter, require_scope, verify_token
-from shoe.service.contract import Refused, describe
+from shoe.service.contract import Refused, describe, known_parameters
 from shoe.service.errors import NotFoundError
 from shoe.service.http_guard import COOKIE
 from shoe.service.pages import playground, views
@@ -106,7 +106,7 @@ _MEDIA = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _IMAGES = (".jpg", ".jpeg", ".png", ".webp")
 Text = Annotated[str, Query(max_length=300)]
 
-router = APIRouter(route_class=Page, include_in_schema=False)
+router = APIRouter(dependencies=[Depends(known_parameters)], route_class=Page, include_in_schema=False)
 
 
 @router.get("/static/{name}")

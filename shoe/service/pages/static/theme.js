@@ -12,6 +12,12 @@
       apply(dark ? "light" : "dark");
       try { localStorage.setItem("scheme", root.style.colorScheme); } catch { /* no storage: the choice applies to this page only */ }
     });
+    document.addEventListener("keydown", ({ key }) => {
+      const menu = key === "Escape" && document.querySelector(".menu[open]");
+      if (!menu) return;
+      menu.open = false;
+      menu.querySelector("summary").focus();
+    });
     for (const button of document.querySelectorAll("[data-copy]")) {
       button.hidden = !navigator.clipboard;
       button.addEventListener("click", async () => {
