@@ -76,7 +76,7 @@ def test_everything_that_a_page_shows_runs(page: str, installed: Path, tmp_path:
     (tmp_path / "steps.json").write_text(json.dumps(STEPS[page]))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment |= {"HOME": str(tmp_path / "home"), "PATH": f"{installed}{os.pathsep}{os.environ['PATH']}"}
-    command = [installed / "python", "-c", DRIVER]
+    command: list[str | Path] = [installed / "python", "-c", DRIVER]
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
