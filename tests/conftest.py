@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -112,3 +113,17 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(command, check=True, capture_output=True)
     (built,) = folder.glob("*.whl")
     return built
+
+
+@pytest.fixture(scope="session")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The ``bin`` folder of an environment that has the wheel and, read in place, the dependencies of this one."""
+    home = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
+    python = home / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "-qq", "--no-deps", str(wheel)], check=True)
+    site = sysconfig.get_path("purelib", vars={"base": str(home)})
+    # A folder named in a .pth file is searched, but its own .pth files are not read: the checkout stays out of sight.
+    (Path(site) / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python.parent

@@ -224,13 +224,21 @@ def test_the_readme_is_short_and_files_that_are_pointed_to_exist() -> None:
     assert all((ROOT / name).exists() for name in named)
     sources = PAGES["docs/protocols.md"].split('id="0.2"')[0]
     commits = set(re.findall(r"\b[0-9a-f]{7}\b", README))
-    assert len(commits) == 7
+    assert len(commits) == 9
     assert all(commit in sources for commit in commits)
     for page, text in PAGES.items():
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
             assert (ROOT / page).parent.joinpath(target).exists(), (page, target)
         for script in re.findall(r"\bscripts/[\w-]+", text):
             assert (ROOT / script).exists(), (page, script)
+
+
+@pytest.mark.slow
+def test_pictures_show_the_report_of_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    source = loaded("readme-pictures").shown(tmp_path / "report.html").encode()
+    stale = [name for name in ("report.png", "errors.png") if source not in (ROOT / "docs/assets" / name).read_bytes()]
+    assert stale == [], "run scripts/readme-pictures"
 
 
 SECTION = r"(?:A?\d+(?:\.\d+)?)"

@@ -155,8 +155,8 @@ _STREAM, _STREAMS = 13 << 28, 1 << 11
 def sheet(tasks: Sequence[Task], images: int, most: int, raters: int, seed: int) -> tuple[list[list[object]], int]:
     """Return an empty rating table, header first, for the most confident predictions of all models on random images.
 
-    A prediction that several models made with the same words and boxes is listed once. Each rater has a different
-    random order. Also return the number of listed predictions.
+    A prediction that several models made with the same words and boxes is listed once. A prediction without a verb or
+    an object is not listed, because there are no words to rate. Each rater has a different random order. Also return the number of listed predictions.
 
     Args:
         tasks: predictions of each model.
@@ -177,7 +177,8 @@ def sheet(tasks: Sequence[Task], images: int, most: int, raters: int, seed: int)
         for row in on_chosen[best_of_each(task.image[on_chosen], table.score[on_chosen], most)].tolist():
             words = table.verbs[table.verb[row]], table.objects[table.object[row]]
             boxes = (" ".join(f"{x:.1f}" for x in of[row]) for of in (table.human_boxes, table.object_boxes))
-            found[names[task.image[row]], *words, *boxes] = None
+            if all(words):
+                found[names[task.image[row]], *words, *boxes] = None
     lines = list(found)
     rows: list[list[object]] = [list(HEADER)]
     for rater in range(raters):

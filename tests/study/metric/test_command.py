@@ -155,6 +155,9 @@ def test_a_sheet_is_drawn_blind_filled_in_and_read(tmp_path: Path) -> None:
     assert {line.replace("rater-2", "rater-1") for line in both[1]} == both[0]
     assert 40 < len(both[0]) <= 120
     assert "detector" not in first.decode()
+    replies = FREE_TEXT.with_name("replies.jsonl")  # its reply "having the ladle" has no words to rate
+    assert run("study", "sheet", replies, "-g", TRUTH, "--images", "100", "--out", tmp_path / "s.csv").returncode == 0
+    assert ",," not in (tmp_path / "s.csv").read_text()
     rng = np.random.default_rng(0)
     out.write_text("\n".join([header, *(f"{line}{rng.integers(0, 5)}" for line in lines[3:]), *lines[:3]]))
     found = as_json("study", "metric", out, DETECTOR, FREE_TEXT, "-g", TRUTH)
