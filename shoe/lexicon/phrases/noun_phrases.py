@@ -229,6 +229,7 @@ def verb_of_noun(noun: Noun) -> str:
 # Reader of noun phrases, with nouns joined by "of", "and" and a possessive, and of prepositions.
 
 _DESCRIBES = (Tag.ADJ, "NN", "RJ")  # after "and" between words that describe a noun: "fluffy and rather old dog"
+MODIFIERS = re.compile("J+[NP]")
 _END = "..."  # longer than any look-ahead
 _LIST = re.compile(r"(?:K[DJ]*N+)*K?C[DJ]*N+(?=[.IKSC])")  # things after the first: ", a handbag and a suitcase"
 
@@ -265,7 +266,7 @@ class NounReader:
                 if word in table("pronoun"):
                     self.at += 1
                     break
-            elif tag == Tag.ADJ and (not headed or after in NOUNS_ADJ):
+            elif tag == Tag.ADJ and (not headed or MODIFIERS.match(self.tags, self.at)):
                 words.append(word)
             elif tag == Tag.POSS and words:
                 owner = Noun(words, person=person)

@@ -260,4 +260,4 @@ class Context(NamedTuple):
         then = tag_alone(self.words, following)
         made = self.after == PAST and then in NOUNS
         adjective = self.after == AND and following < len(self.words) and is_modifier(self.words[following])
-        return made or adjective or then in _DESCRIBED.get(self.after, "")
+        return made or adjective or then in _DESCRIBED.get(self.after, ())
