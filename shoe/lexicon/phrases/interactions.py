@@ -184,9 +184,6 @@ def _inanimate_subject(clause: Clause) -> Noun | None:
     return None if clause.subject is None or clause.subject.person else clause.subject
 
 
-# Objects shared by clauses: objects of verbs joined by "and", and antecedents of relative clauses.
-
-
 def share_objects(clauses: list[Clause], nouns: list[Noun], reply: ReplyObjects) -> None:
     """Resolve pronouns, then copy each verb's object to a verb without an object that is joined to it, in place.
 
@@ -247,8 +244,7 @@ def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
     brought = [Attached("of", inner.of)] if inner.of is not None else clause.attached
     brought = [a for a in brought if "_".join(a.preposition.split()) not in table("nearby").keys() | table("at_time")]
     things = [a for a in brought if not is_scenery(a.noun) and (a.noun.of or a.noun.owner or not is_body_part(a.noun))]
-    whole = is_expression((base_of(clause.verb[0]), inner.head), "verb")  # "gives way to"
-    if not things or not (whole or is_inner(inner)):
+    if not things or not (is_inner(inner) or is_expression((base_of(clause.verb[0]), inner.head), "verb")):
         return None
     also = [] if is_body_part(inner) or inner.of is not None else names(inner)
     verbs, objects = verbs_with(clause, things[0]), [*names(things[0].noun), *also]
@@ -336,8 +332,6 @@ def verbless_candidates(sentence: Sentence, reply: ReplyObjects) -> list[Candida
     return found
 
 
-# Candidates: verbs and objects from the clauses of a phrase.
-
 MOST_ALTERNATIVES = 3
 
 
@@ -412,7 +406,8 @@ def _is_unsure(clause: Clause) -> bool:
         return True
     if clause.object is None:
         return False
-    if clause.borne and (not senses_of(clause.object.head) or is_kind(clause.object.head, "vehicle.n.01")):
+    by = clause.object.head if clause.verb[-1] == "by" and doer and doer.person > clause.object.person else ""
+    if by and (not senses_of(by) or is_kind(by, "vehicle.n.01")):
         return True  # it may act: "served by a barista", "followed by a car"
     *before, head = [word_of(word) for word in clause.object.words]
     other = bool(head.forms) or head.adjective
@@ -475,16 +470,13 @@ def _candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
         return Candidate([verb, f"{clause.use.verb[0]} with"], names(clause.object))
     played = table("game").get(clause.object.head) if base_of(clause.verb[0]) == "play" else None
     if base_of(clause.verb[0]) not in table("placing"):  # "pets a cat on the couch"
-        beside = [attached for attached in beside if not _is_where(attached)]
+        at = [
+            a for a in beside if a.preposition in ("in", "on") and any(is_kind(a.noun.head, k) for k in table("where"))
+        ]
+        beside = [attached for attached in beside if attached not in at]
     nouns = with_conjuncts(clause.object, *(attached.noun for attached in beside))
     found = [name for noun in nouns for name in names(noun)]
     return Candidate([verb], [*found, played] if played else found)
-
-
-def _is_where(attached: Attached) -> bool:
-    """Return whether a noun after a preposition states a place or furniture: "on the couch", "in a parking lot"."""
-    kinds = table("where") if attached.preposition in ("in", "on") else ()
-    return any(is_kind(attached.noun.head, kind) for kind in kinds)
 
 
 def _motion_candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
@@ -517,8 +509,8 @@ def _light_verb_candidate(clause: Clause, reply: ReplyObjects) -> Candidate | No
         return None
     brought = [Attached("of", noun.of)] if noun.of is not None else []
     brought += [Attached("", clause.object)] if clause.second is not None and clause.object is not None else []
-    beside = table("nearby") if stem not in table("posture") else ()  # "doing some sewing by a lamp"
-    brought += [each for each in clause.attached if each.preposition not in beside]
+    # Not "doing some sewing by a lamp", but "having a seat by the fire".
+    brought += [a for a in clause.attached if a.preposition not in table("nearby") or stem in table("posture")]
     brought = [each for each in brought if each.noun.head not in table("pronoun")]
     found = next((each for each in brought if is_in_reply(each.noun, reply)), next(iter(brought), None))
     if found is None and not reply.object:

@@ -88,8 +88,6 @@ def _is_caused(words: list[str], tags: list[str]) -> bool:
     return caused and tags[verb + 1] == DET and NOMINAL.issuperset(tags[verb + 1 :])
 
 
-# Words of open classes: noun, adjective or verb form ("walk the dog", "a walk", "dog walker").
-
 _ADJECTIVES = re.compile(r"[DO][RJCK]*JKR*$")  # another one may follow: "a dirty, cracked window"
 
 # Verbs that another verb, and not an object, may follow directly: "standing holding a cup".

@@ -228,8 +228,6 @@ def _tag_alone(word: str, following: str) -> str:
     return NOUN if known.noun or not known.forms else VERB if known.forms in ("b", "s", "bs") else PAST
 
 
-# Context of a word in its phrase.
-
 # Tags that may follow an adjective in a list, after a comma or "and".
 _DESCRIBED: dict[str, tuple[Tag, ...]] = {COMMA: (NOUN, ADJ, PAST, ING), AND: (ADJ,)}
 
