@@ -470,10 +470,8 @@ def _candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
         return Candidate([verb, f"{clause.use.verb[0]} with"], names(clause.object))
     played = table("game").get(clause.object.head) if base_of(clause.verb[0]) == "play" else None
     if base_of(clause.verb[0]) not in table("placing"):  # "pets a cat on the couch"
-        at = [
-            a for a in beside if a.preposition in ("in", "on") and any(is_kind(a.noun.head, k) for k in table("where"))
-        ]
-        beside = [attached for attached in beside if attached not in at]
+        kinds = {"in": table("where"), "on": table("where")}
+        beside = [a for a in beside if not any(is_kind(a.noun.head, kind) for kind in kinds.get(a.preposition, ()))]
     nouns = with_conjuncts(clause.object, *(attached.noun for attached in beside))
     found = [name for noun in nouns for name in names(noun)]
     return Candidate([verb], [*found, played] if played else found)
@@ -509,7 +507,6 @@ def _light_verb_candidate(clause: Clause, reply: ReplyObjects) -> Candidate | No
         return None
     brought = [Attached("of", noun.of)] if noun.of is not None else []
     brought += [Attached("", clause.object)] if clause.second is not None and clause.object is not None else []
-    # Not "doing some sewing by a lamp", but "having a seat by the fire".
     brought += [a for a in clause.attached if a.preposition not in table("nearby") or stem in table("posture")]
     brought = [each for each in brought if each.noun.head not in table("pronoun")]
     found = next((each for each in brought if is_in_reply(each.noun, reply)), next(iter(brought), None))
