@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from shoe.lexicon import text
 from shoe.lexicon.phrases.noun_phrases import (
+    MODIFIERS,
     Attached,
     Clause,
     Kind,
@@ -180,7 +181,7 @@ class _Reader(NounReader):
         self.open, self.at = None, self.at + 1
 
     def _read_noun(self) -> None:
-        lone = self._tag() == Tag.ADJ and self._tag(1) not in (Tag.NOUN, Tag.PERSON, Tag.ADJ, Tag.AND)
+        lone = self._tag() == Tag.ADJ != self._tag(1) != Tag.AND and not MODIFIERS.match(self.tags, self.at)
         start, clause = self.at, self.open
         noun = self.noun_phrase()
         if noun is None:

@@ -69,8 +69,6 @@ def _is_of_person(main: Clause, verb: str) -> bool:
     return (rides or posed) and (held or holds or verb not in table("of_bearer"))
 
 
-# Groups of clauses: one interaction, two interactions, or scenery.
-
 _AWAY = text.PARTICLES - {"on"} | {"around"}
 
 

@@ -184,9 +184,6 @@ def _inanimate_subject(clause: Clause) -> Noun | None:
     return None if clause.subject is None or clause.subject.person else clause.subject
 
 
-# Objects shared by clauses: objects of verbs joined by "and", and antecedents of relative clauses.
-
-
 def share_objects(clauses: list[Clause], nouns: list[Noun], reply: ReplyObjects) -> None:
     """Resolve pronouns, then copy each verb's object to a verb without an object that is joined to it, in place.
 
@@ -247,7 +244,7 @@ def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
     brought = [Attached("of", inner.of)] if inner.of is not None else clause.attached
     brought = [a for a in brought if "_".join(a.preposition.split()) not in table("nearby").keys() | table("at_time")]
     things = [a for a in brought if not is_scenery(a.noun) and (a.noun.of or a.noun.owner or not is_body_part(a.noun))]
-    if not things or not is_inner(inner):
+    if not things or not (is_inner(inner) or is_expression((base_of(clause.verb[0]), inner.head), "verb")):
         return None
     also = [] if is_body_part(inner) or inner.of is not None else names(inner)
     verbs, objects = verbs_with(clause, things[0]), [*names(things[0].noun), *also]
@@ -335,8 +332,6 @@ def verbless_candidates(sentence: Sentence, reply: ReplyObjects) -> list[Candida
     return found
 
 
-# Candidates: verbs and objects from the clauses of a phrase.
-
 MOST_ALTERNATIVES = 3
 
 
@@ -411,6 +406,9 @@ def _is_unsure(clause: Clause) -> bool:
         return True
     if clause.object is None:
         return False
+    by = clause.object.head if clause.verb[-1] == "by" and doer and doer.person > clause.object.person else ""
+    if by and (not senses_of(by) or is_kind(by, "vehicle.n.01")):
+        return True  # it may act: "served by a barista", "followed by a car"
     *before, head = [word_of(word) for word in clause.object.words]
     other = bool(head.forms) or head.adjective
     return other and (not head.noun or any(word.person and not word.adjective for word in before))
@@ -423,7 +421,8 @@ def _candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
         verbs += [f"{clause.use.verb[0]} with"] if clause.use is not None else []
         objects = names(clause.subject) if clause.subject is not None else [reply.object] if reply.object else []
         by = any(attached.preposition == "by" for attached in clause.attached)
-        if clause.verb[-1] == "to" and clause.object is not None and not (by or clause.dangling or reply.heads):
+        aimed = clause.verb[-1] == "to" and clause.object is not None and not is_body_part(clause.object)
+        if aimed and clause.object and not (by or clause.dangling or reply.heads):
             return Candidate([" ".join(clause.verb), *verbs], [*names(clause.object), *objects], doubtful=True)
         return Candidate(verbs, objects) if objects else None
     if aboard := _motion_candidate(clause, reply):
@@ -449,6 +448,8 @@ def _candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
         senses = senses_of(clause.object.head)
         thing = not (clause.object.person or (senses and MATERIAL.isdisjoint(senses)))
         named = names(clause.object) if thing or is_scenery(clause.object) else []
+        if clause.object.person and clause.verb[-1] not in ("with", "for"):  # "dribbles past a goalkeeper"
+            return Candidate([verb], [*names(clause.object), implied], doubtful=True)
         on_it = clause.verb[-1] in ("on", "with", "at", "in") and thing and not is_scenery(clause.object)
         also = [implied] if are_alike(clause.object.head, implied) else []  # "device / keyboard", but only "laptop"
         if clause.verb[-1] == "to":
@@ -469,16 +470,11 @@ def _candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
         return Candidate([verb, f"{clause.use.verb[0]} with"], names(clause.object))
     played = table("game").get(clause.object.head) if base_of(clause.verb[0]) == "play" else None
     if base_of(clause.verb[0]) not in table("placing"):  # "pets a cat on the couch"
-        beside = [attached for attached in beside if not _is_where(attached)]
+        kinds = {"in": table("where"), "on": table("where")}
+        beside = [a for a in beside if not any(is_kind(a.noun.head, kind) for kind in kinds.get(a.preposition, ()))]
     nouns = with_conjuncts(clause.object, *(attached.noun for attached in beside))
     found = [name for noun in nouns for name in names(noun)]
     return Candidate([verb], [*found, played] if played else found)
-
-
-def _is_where(attached: Attached) -> bool:
-    """Return whether a noun after a preposition states a place or furniture: "on the couch", "in a parking lot"."""
-    kinds = table("where") if attached.preposition in ("in", "on") else ()
-    return any(is_kind(attached.noun.head, kind) for kind in kinds)
 
 
 def _motion_candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
@@ -506,11 +502,13 @@ def _light_verb_candidate(clause: Clause, reply: ReplyObjects) -> Candidate | No
     noun = clause.second or clause.object
     if noun is None or base_of(clause.verb[0]) not in table("light_verb") or not (stem := light_verb(noun)):
         return None
-    if noun is clause.object and not clause.direct and clause.verb[1:] != ["for"]:
+    carries = base_of(clause.verb[0]) == "give" and stem in table("motion")  # "gives her a ride"
+    if carries or (noun is clause.object and not clause.direct and clause.verb[1:] != ["for"]):
         return None
     brought = [Attached("of", noun.of)] if noun.of is not None else []
     brought += [Attached("", clause.object)] if clause.second is not None and clause.object is not None else []
-    brought = [each for each in (*brought, *clause.attached) if each.noun.head not in table("pronoun")]
+    brought += [a for a in clause.attached if a.preposition not in table("nearby") or stem in table("posture")]
+    brought = [each for each in brought if each.noun.head not in table("pronoun")]
     found = next((each for each in brought if is_in_reply(each.noun, reply)), next(iter(brought), None))
     if found is None and not reply.object:
         return None

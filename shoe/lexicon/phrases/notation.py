@@ -75,7 +75,7 @@ def fields_or_sentence(phrase: str) -> Fields | str:
         elif _CAMEL_AMONG_WORDS.search(phrase):
             phrase = _CAMEL_WORD.sub(_split, phrase)
         phrase = _LETTER.sub("", phrase)
-    plain = text.plain(phrase)
+    plain = text.plain(phrase).replace(" w/o ", " without ").replace(" w/ ", " with ").replace(" w/", " with ")
     if joined := _PLUS.fullmatch(plain):
         verb, noun = (word_of(part) for part in (joined[2].split("_")[0], joined[3].split("_")[-1]))
         told = verb.forms and noun.noun and "g" not in noun.forms and _is_person(joined[1] or "person")

@@ -229,6 +229,7 @@ def verb_of_noun(noun: Noun) -> str:
 # Reader of noun phrases, with nouns joined by "of", "and" and a possessive, and of prepositions.
 
 _DESCRIBES = (Tag.ADJ, "NN", "RJ")  # after "and" between words that describe a noun: "fluffy and rather old dog"
+MODIFIERS = re.compile("J+[NP]")  # adjectives that a noun follows: unlike "toenails bright pink"
 _END = "..."  # longer than any look-ahead
 _LIST = re.compile(r"(?:K[DJ]*N+)*K?C[DJ]*N+(?=[.IKSC])")  # things after the first: ", a handbag and a suitcase"
 
@@ -265,7 +266,7 @@ class NounReader:
                 if word in table("pronoun"):
                     self.at += 1
                     break
-            elif tag == Tag.ADJ and (not headed or after in NOUNS_ADJ):
+            elif tag == Tag.ADJ and (not headed or MODIFIERS.match(self.tags, self.at)):
                 words.append(word)
             elif tag == Tag.POSS and words:
                 owner = Noun(words, person=person)
@@ -332,7 +333,7 @@ class NounReader:
             at += 1
         word = "".join(self.words[at : at + 1])
         senses = senses_of(word)[: 2 if word_of(word).plural else 1]
-        acts = may_act(word) or not {"noun.person", "noun.animal"}.isdisjoint(senses)
+        acts = may_act(word) or not {"noun.person", "noun.animal"}.isdisjoint(senses or {"noun.person"})
         return self.tags[at] == Tag.PERSON or acts or is_body_part(Noun([word]))
 
     def _verb_after(self) -> bool:

@@ -79,10 +79,7 @@ def _is_unspecific(noun: Noun) -> bool:
     return general or (bool(known.forms) and not known.noun)
 
 
-# From a phrase to verb and object: "a man is riding a brown horse" is riding, brown horse.
-#
-# The parser uses no trained tagger, only the lexicon and the word lists in ``data/phrase_words.tsv``. A phrase is
-# parsed in four steps, each in its own module: notation, part-of-speech tags, clauses, selection of interactions.
+# A phrase is parsed in four steps, each in its own module: notation, tags, clauses, selection of interactions.
 
 LONGEST_PHRASE = 500
 """Longest phrase in characters; longer texts are not parsed."""

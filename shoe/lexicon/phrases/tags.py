@@ -59,7 +59,8 @@ def tag_after_noun(place: Context) -> str:
     if after in ("", PREP, Tag.SUB, COMMA, AND) and words[i] in table("resultative"):
         return ADJ
     said = "".join(tags)
-    if known.noun and before.person and base_of(words[max(0, i - 2)]) in table("ditransitive"):
+    named = words[i] in text.WORD_CLASSES["persons"] and after != DET  # "homeless man"
+    if before.person and (named or (known.noun and base_of(words[max(0, i - 2)]) in table("ditransitive"))):
         return noun
     if words[last] in table("pronoun"):
         return VERB
@@ -87,8 +88,6 @@ def _is_caused(words: list[str], tags: list[str]) -> bool:
     return caused and tags[verb + 1] == DET and NOMINAL.issuperset(tags[verb + 1 :])
 
 
-# Words of open classes: noun, adjective or verb form ("walk the dog", "a walk", "dog walker").
-
 _ADJECTIVES = re.compile(r"[DO][RJCK]*JKR*$")  # another one may follow: "a dirty, cracked window"
 
 # Verbs that another verb, and not an object, may follow directly: "standing holding a cup".
@@ -104,10 +103,11 @@ def tag_open_class(words: list[str], i: int, tags: list[str]) -> str:
     before = ADJ if before == COMMA and _ADJECTIVES.search("".join(tags)) else before
     place = Context(words, i, tags, known, before, tag_alone(words, i + 1), PERSON if known.person else NOUN)
     result = known.adjective or word in table("resultative") or not (known.noun or known.forms or known.person)
+    result = result and base_of(words[i - 1]) not in table("ditransitive")  # "gave present"
     if before == PAST and place.after in ("", PREP, Tag.SUB, AND, COMMA, Tag.TO) and result:
         return ADV  # "painted blue", "dragged ashore"
     if not known.forms:
-        return ADJ if _describes(place) or (before == NOUN and word in table("resultative")) else place.noun
+        return ADJ if _describes(place) or (before in NOUNS and word in table("resultative")) else place.noun
     if "g" in known.forms:
         return _tag_ing_form(place)
     return _tag_participle(place) if "e" in known.forms and "b" not in known.forms else _tag_base_form(place)
@@ -124,7 +124,8 @@ def _describes(place: Context) -> bool:
         alone = not known.noun and not known.person and (before in BEFORE_NOUNS or not verb_next)
         return alone and place.describes
     if seems or after in ING_PAST:
-        return seems or (not known.person and (before != PREP or after == PAST or _names_thing(words, i + 1)))
+        named = known.person or (known.noun and before == NOUN)  # "TV remote clutched"
+        return seems or (not named and (before != PREP or after == PAST or _names_thing(words, i + 1)))
     listed = after == COMMA and before in (DET, ADJ) and not (known.noun and words[i + 3 : i + 4] == ["it"])
     listed = listed and not (known.person and tag_alone(words, i + 2) == ING)
     return after in (NOUN, PERSON, ADJ, AND) or listed
@@ -147,13 +148,17 @@ def _tag_ing_form(place: Context) -> str:
         return ING if after == PREP and words[i + 1] == "of" else NOUN if known.noun or not after else ING
     thing = before in (*VERB_FORMS, PREP) or (not before and "by" in words[i + 2 : i + 4])
     thing |= before in (VERB, ING) and words[i + 1 : i + 2] == ["of"] and base_of(words[i - 1]) not in table("filler")
-    thing |= before == NOUN and (place.is_compound(i - 1) or MATERIAL.issuperset(senses_of(words[i])))
+    last = after in ("", PREP) and not MATERIAL.isdisjoint(senses_of(words[i]))  # "tasting pie filling"
+    last = last and not VERB_FORMS.isdisjoint(place.tags)
+    thing |= before == NOUN and (last or MATERIAL.issuperset(senses_of(words[i])))
+    thing |= before in NOUNS and place.is_compound(i - 1)
     if thing and (_names_thing(words, i) or (known.noun and words[i + 1 : i + 2] == ["of"])):
         return NOUN
     led = base_of(words[i - 1]) if i else ""
     own = base_of(words[i]) in table("transitive").keys() | table("attributive").keys()
     takes_noun = before == PREP and (words[i - 1] not in table("gerund_preposition") or words[i - 2] == "front")
     takes_noun |= before in VERB_FORMS and led in table("transitive")
+    takes_noun |= words[i - 1] == "by" and place.tags[-2:-1] == [PAST] and after == PERSON  # "held by sleeping man"
     takes_noun |= not own and (words[i - 1] == "with" or (before in (VERB, ING) and led not in _LEADING))
     compound = (
         before in (VERB, ING, PAST, PREP, AND) and after in NOMINAL and base_of(words[i - 1]) not in table("filler")
@@ -220,6 +225,7 @@ def _tag_first_word(place: Context) -> str:
         return noun if known.rather_noun and not verb else VERB
     if after in (ING, PAST, Tag.BE, AUX, REL, Tag.POSS):
         thing = after == ING and "s" in known.forms and not known.rather_noun and _names_thing(words, 1)
+        thing |= after == PAST and "s" in known.forms and third in NOUNS and "by" not in words  # "punches masked man"
         return VERB if thing or (base in table("copula") and after == PAST) else noun
     following = word_of(words[1])
     done = known.noun and "by" in words[2:4] and "e" in following.forms

@@ -228,8 +228,6 @@ def _tag_alone(word: str, following: str) -> str:
     return NOUN if known.noun or not known.forms else VERB if known.forms in ("b", "s", "bs") else PAST
 
 
-# Context of a word in its phrase.
-
 # Tags that may follow an adjective in a list, after a comma or "and".
 _DESCRIBED: dict[str, tuple[Tag, ...]] = {COMMA: (NOUN, ADJ, PAST, ING), AND: (ADJ,)}
 
@@ -260,4 +258,4 @@ class Context(NamedTuple):
         then = tag_alone(self.words, following)
         made = self.after == PAST and then in NOUNS
         adjective = self.after == AND and following < len(self.words) and is_modifier(self.words[following])
-        return made or adjective or then in _DESCRIBED.get(self.after, "")
+        return made or adjective or then in _DESCRIBED.get(self.after, ())
