@@ -61,7 +61,7 @@ class AnswerRecorder(LedgerRecorder):
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
         """Record a failed request, with its kind, such as "429"; end the run if the endpoint rejects logprobs."""
         LedgerRecorder.failure(self, request, kind, detail, usage)
-        if kind in map(str, REJECTED):
+        if kind in REJECTED:
             self._rejected = f"HTTP {kind}: {detail.partition(f'HTTP {kind}: ')[2] or detail}"
             if _LOGPROBS in detail.lower():
                 self._end_without_probabilities(self._rejected)
