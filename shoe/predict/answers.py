@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from itertools import islice
 from math import ceil
 from pathlib import Path
+from statistics import median
 from threading import Event, Thread
 from typing import Any, cast
 
@@ -61,7 +62,7 @@ class AnswerRecorder(LedgerRecorder):
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
         """Record a failed request, with its kind, such as "429"; end the run if the endpoint rejects logprobs."""
         LedgerRecorder.failure(self, request, kind, detail, usage)
-        if kind in map(str, REJECTED):
+        if kind in REJECTED:
             self._rejected = f"HTTP {kind}: {detail.partition(f'HTTP {kind}: ')[2] or detail}"
             if _LOGPROBS in detail.lower():
                 self._end_without_probabilities(self._rejected)
@@ -135,7 +136,7 @@ def _client(config: BackendConfig, identity: Mapping[str, Any]) -> tuple[Asking,
 
 Questions = Callable[[], Iterable[Question]]  # all questions, grouped by image, always in the same order
 _NAMES = {AnswerState.PROBABILITIES: "probabilities", AnswerState.TEXT: "text", State.REFUSED: "refused"}
-_BATCHES, _WORTH_MEASURING = 2, 4
+_BATCHES, _WORTH_MEASURING, _LATEST = 2, 4, 1 << 20
 
 
 class Answers:
@@ -270,6 +271,12 @@ class Answers:
             if budget.stopping:
                 return None
         return (time.monotonic() - start) / count, count
+
+    def earlier_seconds(self) -> float | None:
+        """Return the median seconds of the latest stored answers, per concurrent request; None if there are none."""
+        latest = (entry["answer"].get("seconds") for entry in answers(self.path, _LATEST))
+        seconds = [value for value in latest if value is not None]
+        return median(seconds) / self._config.at_once if seconds else None
 
     def ask_shown(
         self, questions: Questions, budget: Budget, display: Progress, *, probabilities: bool

@@ -170,6 +170,7 @@ def _opened(path: Path, data: bytes) -> Iterator[Any]:
     except Images.DecompressionBombError:
         raise InputError(path, found="too many pixels", expected=most) from None
     except UnidentifiedImageError:
-        raise InputError(path, found=f"a file that is not an image ({quote(data[:16])})", expected="an image") from None
+        found = f"a file that is not an image that Pillow can read ({quote(data[:16])})"
+        raise InputError(path, found=found, expected="an image, such as JPEG or PNG") from None
     except _BROKEN as error:
         raise InputError(path, found=f"a damaged image ({error})", expected="an undamaged image") from None

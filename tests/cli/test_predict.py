@@ -17,7 +17,7 @@ from tests.cli.run import run
 from tests.predict.made import made_pictures
 from tests.predict.tiny_detectors import detr
 from tests.predict.tiny_models import llava
-from tests.predict.vlm_server import VlmServer, refusing_logprobs
+from tests.predict.vlm_server import VlmServer, made_up, refusing_logprobs
 
 pytestmark = pytest.mark.slow
 DETECTED = ("--detections", "boxes.json")
@@ -128,6 +128,17 @@ def test_a_budget_that_is_spent_is_said_and_no_hours_are(folder: Path) -> None:
     assert done.returncode == 3
     assert "(limit of --max-cost" in done.stderr
     assert "hours" not in done.stderr
+
+
+def test_a_dry_run_times_questions_by_the_answers_that_exist(folder: Path) -> None:
+    with VlmServer(made_up, seconds=0.2) as server:
+        own = ("--set", f"vlm.base_url={server.url}", "--set", 'vlm.limits={"concurrency": 2}', "--out", "p.jsonl")
+        for asked_before in (False, True):
+            done = run(*ENDPOINT, *own, "--dry-run", "--json", "-", folder=folder)
+            seconds = json.loads(done.stdout).get("seconds_per_question")
+            assert ("as for the latest answers" in done.stderr, seconds is not None) == (asked_before, asked_before)
+            assert run(*ENDPOINT, *own, *PRICE, "--yes", "--max-requests", "2", folder=folder).returncode == 3
+    assert 0.1 <= seconds < 0.5
 
 
 def test_without_confidence_no_probabilities_are_requested(folder: Path) -> None:

@@ -146,6 +146,7 @@ def test_damage_is_one_line_and_kept(
     with pytest.raises(InputError, match=mentions("remove the line")) as caught:
         read(tmp_path, 2)
     assert (caught.value.source, caught.value.record) == (str(path), "line 3")
+    assert "Error" not in str(caught.value)  # no names of Python's exceptions
     assert path.read_bytes() == before
 
 

@@ -114,7 +114,7 @@ class _StandIn:
             ratings = {name: one for name, one in zip(ids, said, strict=True) if isinstance(one, int)}
             message = {"content": orjson.dumps({"ratings": ratings}).decode()}
         usage = {"prompt_tokens": 100 * len(ids), "completion_tokens": 10 * len(ids)}
-        return {"choices": [{"message": message}], "usage": usage}
+        return {"choices": [{"message": message}], "usage": usage, "seconds": 0.5}
 
     def _log(self, what: str, group: Group) -> None:
         if (log := self._config.log) is not None:

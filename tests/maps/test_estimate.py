@@ -129,6 +129,11 @@ def test_hours_are_those_of_the_narrowest_limit(limits: Limits, hours: Callable[
     assert likely(found.hours) == pytest.approx(hours(TOTAL, tokens))
 
 
+def test_hours_are_corrected_by_the_answers_so_far() -> None:
+    found = only(replace(FIRST, limits=Limits(concurrency=2)), first=cost.Progress(seconds=9.0))
+    assert likely(found.hours) == pytest.approx(TOTAL * 9 / 3600 / 2)
+
+
 def test_hours_of_a_batch_are_what_is_promised_and_of_a_local_model_unknown() -> None:
     assert only(BATCH).hours == cost.BATCH_HOURS
     assert only(Transformers(name="local", model="a-model")).hours is None

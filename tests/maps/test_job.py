@@ -385,6 +385,7 @@ def test_an_estimate_learns_from_the_answers(tmp_path: Path) -> None:
     assert learnt["r1"].answered == {part: len(plan) for part, plan in plans().items()}
     assert learnt["r1"].zeros["verb"] == outcome.parts["verb"].zeros
     assert learnt["r1"].answer_tokens == learnt["r2"].answer_tokens == 10
+    assert learnt["r1"].seconds == 0.5
     length = sum(map(len, Prompts.read().render([question_of(outcome)], several=False)[:2]))
     assert learnt["r1"].tokens_per_char == pytest.approx(100 / length, rel=0.1)
 

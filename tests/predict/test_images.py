@@ -1,11 +1,13 @@
 """Every file that people have pictures in becomes upright 8-bit RGB, or one line."""
 
 import io
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, features
 
 from shoe.predict import images
 from shoe.predict.images import check_images, opened, picture_files
@@ -64,14 +66,32 @@ def test_other_modes_keep_their_colours(tmp_path: Path) -> None:
         assert saved(tmp_path, "white.png", white).min() == 255
 
 
+def test_rare_files_are_shown(tmp_path: Path) -> None:
+    for suffix in ("gif", "webp"):  # of an animation, the first image
+        upright().save(path := tmp_path / f"a.{suffix}", save_all=True, append_images=[Image.new("RGB", SIZE)])
+        [found], [] = check_images([path])
+        assert np.abs(np.subtract(red_box(opened(found)), BOX)).max() <= 2
+    assert saved(tmp_path, "pixel.png", Image.new("RGB", (1, 1), "white")).tolist() == [[[255, 255, 255]]]
+    if features.check("avif"):
+        assert saved(tmp_path, "a.avif", upright()).shape == (24, 40, 3)
+
+
 def test_what_cannot_be_shown_is_known_before_the_first_question(tmp_path: Path) -> None:
     Image.fromarray(np.linspace(0, 1, 40 * 24, dtype=np.float32).reshape(24, 40)).save(tmp_path / "float.tif")
     Image.fromarray(np.full((24, 40), 70_000, np.int32)).save(tmp_path / "deep.tif")
     (tmp_path / "phone.heic").write_bytes(b"\0\0\0\x18ftypheic" + bytes(40))
     upright().save(tmp_path / "good.png")
+    upright().save(tmp_path / "bomb.png")
+    bomb = bytearray((tmp_path / "bomb.png").read_bytes())
+    bomb[16:24] = struct.pack(">II", 60_000, 60_000)
+    bomb[29:33] = struct.pack(">I", zlib.crc32(bomb[12:29]))
+    (tmp_path / "bomb.png").write_bytes(bomb)
     good, errors = check_images(picture_files([tmp_path]))
     assert [picture.name for picture in good] == ["good.png"]
-    assert [Path(str(error.source)).name for error in errors] == ["deep.tif", "float.tif", "phone.heic"]
+    assert [Path(str(error.source)).name for error in errors] == ["bomb.png", "deep.tif", "float.tif", "phone.heic"]
+    assert all(
+        word in str(error) for word, error in zip(("too many", "mode I", "mode F", "Pillow"), errors, strict=True)
+    )
 
 
 def torn(kind: str) -> bytes:

@@ -7,6 +7,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +20,7 @@ _STEP = 1 << 12
 LARGEST_UNPACKED = 4_000_000_000  # bytes; ten times the size of the largest known files
 _UNPACKED_OF_ANY, _LARGEST_RATIO = 200_000_000, 300  # predictions compress to a tenth, at best to a hundredth
 RUN_HEAD = "run.json"  # archive member that identifies a file written by ``shoe score --save``
+_TEMPORARY, _IS_POSIX = re.compile(r"\..*\.[a-z0-9_]{8}\.tmp", re.DOTALL), os.name == "posix"
 _INPUT, _WRITABLE = "-", "a path that can be written"
 _stream_contents: dict[str, bytes] | None = None
 
@@ -143,12 +145,11 @@ def atomic_write(path: str | Path, suffix: str = "", expected: str = _WRITABLE) 
 
     If ``path`` is a link, the target of the link is replaced. Permissions are preserved. Pipes, devices and /dev/stdout
     are written directly. With a ``suffix``, the temporary file always has the name of the target with this suffix, for
-    callers that hold a lock: what a killed process left is overwritten.
+    callers that hold a lock: what a killed process left is overwritten. Without a ``suffix``, temporary files of killed
+    processes with this target are deleted.
 
     Raises InputError if the folder or file cannot be written to, or the disk is full.
     """
-    import tempfile
-
     target = Path(path)
     with os_errors(path, expected):
         folder = os.path.realpath(target.parent)
@@ -161,7 +162,7 @@ def atomic_write(path: str | Path, suffix: str = "", expected: str = _WRITABLE) 
             temporary = f"{target}{suffix}"
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         else:
-            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:32]}.", suffix=".tmp")
+            handle, temporary = _locked_temporary(target)
         try:
             with os.fdopen(handle, "wb") as stream:
                 yield stream
@@ -170,10 +171,53 @@ def atomic_write(path: str | Path, suffix: str = "", expected: str = _WRITABLE) 
                 os.umask(mask)
                 os.fchmod(handle, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~mask)
                 os.fsync(handle)
-            os.replace(temporary, target)
+                if _IS_POSIX:  # closing the file would end its lock
+                    os.replace(temporary, target)
+            if not _IS_POSIX:  # Windows cannot rename an open file
+                os.replace(temporary, target)
         except BaseException:
             os.unlink(temporary)
             raise
+
+
+def _locked_temporary(target: Path) -> tuple[int, str]:
+    """Create a temporary file next to ``target``, locked while it is open; delete those that no process has locked."""
+    import tempfile
+
+    start = f".{target.name[:32]}."
+    for path in _temporary_files(target.parent):
+        if path.name[:-12] == start:
+            with suppress(OSError), path.open("r+b") as file:
+                if _lock(file.fileno()):
+                    path.unlink()
+    while True:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=start, suffix=".tmp")
+        locked = _lock(handle)
+        if locked is None or (locked and os.path.exists(temporary)):
+            return handle, temporary
+        os.close(handle)  # another process deleted the file before it was locked
+
+
+@lru_cache(64)  # because a command may write thousands of files to one folder
+def _temporary_files(folder: Path) -> list[Path]:
+    with suppress(OSError):
+        return [path for path in folder.iterdir() if _TEMPORARY.fullmatch(path.name)]
+    return []  # a folder that cannot be listed
+
+
+def _lock(handle: int) -> bool | None:
+    """Lock an open file; return False if another process has locked it, and None if the system cannot lock it."""
+    if not _IS_POSIX:
+        return None
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
 
 
 def make_folder(path: Path, expected: str = "a folder that can be created") -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from shoe.core.io.files import atomic_write, decompress_zlib, read_bytes
+from shoe.core.io.files import _temporary_files, atomic_write, decompress_zlib, read_bytes
 from tests.errors import error_with, input_error
 
 
@@ -88,6 +88,18 @@ def test_a_kill_in_the_middle_leaves_the_old_file(tmp_path: Path) -> None:
     child.start()
     child.join()
     assert (child.exitcode, (tmp_path / "a").read_bytes()) == (-signal.SIGKILL, b"old")
+    others = {tmp_path / name for name in (".b.12345678.tmp", ".a.1234567.tmp", "a", "b")}
+    for path in others - {tmp_path / "a"}:
+        path.touch()
+    assert len(set(tmp_path.iterdir()) - others) == 1
+    with atomic_write(tmp_path / "a") as living:  # deletes the dead process' file, and no other one
+        living.write(b"new")
+        assert len(set(tmp_path.iterdir()) - others) == 1
+        _temporary_files.cache_clear()
+        with atomic_write(tmp_path / "a") as stream:
+            stream.write(b"inner")
+    assert set(tmp_path.iterdir()) == others
+    assert (tmp_path / "a").read_bytes() == b"new"
 
 
 def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:
