@@ -13,6 +13,7 @@ from shoe.predictions.field_names import (
     is_denied,
     judges,
     meaning,
+    meaning_of_kind,
     only_judges,
     rank,
     superseded,
@@ -103,7 +104,7 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     corner_keys = {key for _, _, keys in corners for key in keys}
     word_key_of, score_key = words_of_boxes(record), ""
     for key, value in sorted(record.items(), key=_order):
-        info = meaning(key)
+        info = meaning_of_kind(key) if meaning_of_kind(key).side else meaning(key)  # of "pred_object", not a "pred"
         if info.part == "verb" and "spatial" in info.words and any(map(_is_interaction_key, record)):
             continue
         if info.part in _IMAGE_PARTS or key in corner_keys or key in word_key_of.values():

@@ -43,6 +43,9 @@ def pair_of(fields: Fields) -> Pair:
     texts = list(fields.texts)
     if not thing and target.key and not (fields.phrase or label or texts):
         thing = target.key
+    number = fields.references.get("object")
+    if not thing and fields.verbs and not (fields.phrase or label or texts) and type(number) is int:
+        thing = str(number)  # which is refused: numbers are no words
     verbs = fields.verbs
     if not fields.has_words and label and len(texts) == 1 and label in fields.keys_of and not thing:
         texts, label = [t for t in fields.keys_of if t in (label, *texts)], ""
