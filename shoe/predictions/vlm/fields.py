@@ -121,6 +121,8 @@ def fields_of(record: dict[Any, Any]) -> Fields:
             continue
         if judges(key) and (verdict_of(value) is not None or (only_judges(key) and not isinstance(value, list))):
             fields.verdicts[str(key)] = value
+        elif info.part == "score" and isinstance(value, dict) and _scores_verbs(info, value):
+            fields.verbs += [Verb(name, value[name]) for name in value]
         elif info.part == "score":
             if not info.side and (fields.score is None or key in ("score", "confidence")):
                 by_part = value.items() if isinstance(value, dict) else ()
@@ -145,6 +147,14 @@ def fields_of(record: dict[Any, Any]) -> Fields:
         else:
             fields.unread[str(key)] = value
     return fields
+
+
+def _scores_verbs(info: Meaning, value: dict[Any, Any]) -> bool:
+    """Return whether a value under a key such as "verb_scores" has a score for each of several verbs."""
+    of_verbs = any(meaning(word).part == "verb" for word in info.words)
+    kinds = [meaning(name) for name in value if len(meaning(name).words) == 1]
+    of_parts = any(kind.side or kind.part in ("verb", "phrase", "score") for kind in kinds)  # {"verb": 1, "object": 1}
+    return of_verbs and bool(value) and not of_parts and None not in map(number_of, value.values())
 
 
 def _order(item: tuple[object, Any]) -> int:
