@@ -430,7 +430,7 @@ class Report:
             lines += [f"scores     all predictions have the same score: {', and '.join(equal)}"] if equal else []
         roles = self.predictions.roles
         if self.role_results and roles is None and self.predicted:
-            lines.append("by person  triplets hold no actions without an object or its box (stand, walk): these are missed")
+            lines.append("by person  triplets hold no actions without an object (stand, walk), which are missed")
         for kind, scores in (("agent", roles.agent), ("role", roles.score)) if roles else ():
             given = scores[~np.isnan(scores)]
             if len(given) > 1 and (given == given[0]).all():

@@ -121,8 +121,6 @@ def _parse_words(verb: str, phrase: str, target: str) -> _ParsedWords:
         if text.says_no_interaction(words) or text.names_no_action(words):
             return _ParsedWords((("no_interaction", target),))
         target_words = text.tokens(text.plain(target))
-        if words and words == target_words and verb and bases(words[0], "verb"):  # "skateboard" as verb and as object
-            return _ParsedWords(((verb, target),))
         if target_words and target_words[-1] in words and _names_only(words, target_words):
             return _ParsedWords(())
         verb_before, last = _verb_before_target(words, target_words), words[-1] if words else ""
