@@ -148,7 +148,7 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         first = mask_of(np.unique(names.astype(str), return_index=True)[1], len(image))
         if not first.all():
             repeated = f"{pluralize(int((~first).sum()), 'image')} occurred more than once"
-            rule = "only the first occurrence counts: all predictions of an image must be in one element of `update`"
+            rule = "only the first occurrence counts: call `reset()` before each epoch, and `update` once per image"
             warnings.warn(f"{repeated}; {rule}", stacklevel=2)
         rows_kept = torch.from_numpy(np.repeat(first, rows))
         columns = {name: self._all(name).cpu()[rows_kept] for name in _COLUMNS}

@@ -51,6 +51,9 @@ def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str], notes: Read
     """
     cut = task.truth.cut
     lines = [f"truth: the file has {cut}: scores are not comparable with scores on the whole split"] if cut else []
+    annotations = task.truth.interactions
+    if repeats := len(repeated(annotations, np.arange(len(annotations)))):
+        lines.append(f"truth: {pluralize(repeats, 'triplet')} of {len(annotations):,} {TWICE}")
     wrong_ids = notes is not None and notes.count("box_ids") + notes.count("other_boxes") > 0
     read = [*_bad(task), *([] if wrong_ids else [*boxes.lines(), *numbering])]
     if notes is None and 0 < (count := task.predictions.unscored) < (total := len(task.predictions)):
@@ -65,6 +68,7 @@ def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str], notes: Read
     ]
 
 
+TWICE = "repeat another exactly, so that no file can match them all: were two annotation files joined?"
 _BAD = {"drop": "left out", "count": "kept: an invalid box matches nothing, an invalid score ranks last"}
 
 
@@ -168,7 +172,8 @@ def unscored_images(task: Task) -> list[str]:
 # Right scores of weak models can be lower for true positives, if some classes have both higher scores and more errors;
 # within a class, they are less so.
 _INVERTED, _INVERTED_IN_CLASS, _DEVIATIONS = 0.4, 0.45, 3.5
-_HARDLY_HIGHER = 0.1  # above an AUC of 0.5; detectors have an AUC of 0.7 or more
+_HARDLY_HIGHER = 0.6  # detectors have an AUC of 0.7 or more, within images also, if they are good
+_IN_IMAGE = 0.55
 
 
 def inverted_scores(task: Task, strict: StrictResult | None, by_person: Sequence[RoleResult]) -> list[str]:
@@ -178,12 +183,17 @@ def inverted_scores(task: Task, strict: StrictResult | None, by_person: Sequence
     predictions of one ground truth are right, too, because the scores decide which of them counts.
     """
     table, roles = task.predictions, task.predictions.roles
-    auc = name = found = None
+    auc, where = None, ""
+    name = found = None
     if strict is not None:
         how = strict.options
         rows, pairs = ranked_rows(task, how), task.exact_overlaps(how.coordinates, how.rule)
         right = mask_of(pairs.prediction, len(table))[rows].astype(np.float64)
         auc, name, found = low_auc(task.hoi[rows], table.score[rows], right), "strict", strict.map
+        if auc is None:  # the scores of each image may be in another order than its predictions
+            of_image, deviation = _auc_within(table.image[rows], table.score[rows], right)
+            if of_image + _DEVIATIONS * deviation < _IN_IMAGE and np.ptp(table.score[rows]):
+                auc, where = of_image, " within images"
     for result in by_person if strict is None else ():
         if auc is None and task.truth.roles is not None:
             options, found = result.options, result.map
@@ -191,9 +201,10 @@ def inverted_scores(task: Task, strict: StrictResult | None, by_person: Sequence
             auc, name = low_auc(entries.category, entries.score, entries.credit), options.protocol
     if auc is None:
         return []
-    if auc > _INVERTED_IN_CLASS:
-        told = f"scores: right predictions have hardly higher scores than wrong ones (AUC {auc:.2f}, by chance 0.50)"
-        return [f"{told}: do the scores belong to other predictions of the file?"]
+    if auc > _INVERTED_IN_CLASS or where:
+        told = "scores: right predictions have hardly higher scores than wrong ones"
+        why = "do the scores belong to other predictions of the file?"
+        return [f"{told} (AUC {auc:.2f}{where}, by chance 0.50): {why}"]
     roles = roles and replace(roles, agent=-roles.agent, score=-roles.score)
     other = Task(replace(table, score=-table.score, roles=roles), task.truth)
     chosen = [each.options for each in by_person if each.options.protocol == name]
@@ -219,20 +230,30 @@ def low_auc(category: NDArray[np.integer], score: Floats, credit: Floats) -> flo
     >>> low_auc(np.zeros(60, int), np.arange(60.0), np.arange(60) < 30)
     0.0
     """
-    order, is_chance = np.argsort(score), bool(np.ptp(score)) if len(score) else False
+    is_chance, auc = bool(np.ptp(score)) if len(score) else False, 0.5
     for group, most in ((np.zeros(len(score), np.int32), _INVERTED), (category, _INVERTED_IN_CLASS)):
-        order = order[stable_order(group[order])]
-        number, true = np.bincount(group), np.bincount(group, credit)
-        pairs, middle = true * (number - true), np.cumsum(number) - number / 2
-        start = np.flatnonzero(first_of_each(group[order]) | first_of_each(score[order]))
-        rank = start + np.diff(start, append=len(order)) / 2  # equal scores of a group have their mean rank
-        above = (rank @ np.add.reduceat(credit[order], start) if len(start) else 0.0) - middle @ true
-        auc = 0.5 + float(above) / max(pairs.sum(), 1)
-        deviation = np.sqrt(pairs @ (number + 1) / 12)
-        if auc < most and above + _DEVIATIONS * deviation < 0:
-            return float(auc)
-        is_chance &= bool(auc > _INVERTED_IN_CLASS and max(above, 0) + 2 * deviation < _HARDLY_HIGHER * pairs.sum())
-    return float(auc) if is_chance else None
+        auc, deviation = _auc_within(group, score, credit)
+        if auc < most and auc + _DEVIATIONS * deviation < 0.5:
+            return auc
+        is_chance &= auc > _INVERTED_IN_CLASS and max(auc, 0.5) + 2 * deviation < _HARDLY_HIGHER
+    return auc if is_chance else None
+
+
+def _auc_within(group: NDArray[np.integer], score: Floats, credit: Floats) -> tuple[float, float]:
+    """Return the AUC over pairs of one group and its standard deviation if scores mean nothing; 0.5 and 1 if no pair.
+
+    ``group``, ``score`` and ``credit`` are the (n,) group, confidence, and 1 for a right prediction, else 0.
+    """
+    order = np.argsort(score)
+    order = order[stable_order(group[order])]
+    number, true = np.bincount(group), np.bincount(group, credit)
+    pairs, middle = true * (number - true), np.cumsum(number) - number / 2
+    if not pairs.sum():
+        return 0.5, 1.0
+    start = np.flatnonzero(first_of_each(group[order]) | first_of_each(score[order]))
+    rank = start + np.diff(start, append=len(order)) / 2  # equal scores of a group have their mean rank
+    above = rank @ np.add.reduceat(credit[order], start) - middle @ true
+    return 0.5 + float(above / pairs.sum()), float(np.sqrt(pairs @ (number + 1) / 12) / pairs.sum())
 
 
 SEMANTIC_FACTS = ("map", "map-sha", "lexicon", "lexicon-sha")
@@ -407,6 +428,13 @@ class Report:
             if any(result.ties_matter for result in self.strict_results):
                 equal.append("strict mAP depends on their order in the file")
             lines += [f"scores     all predictions have the same score: {', and '.join(equal)}"] if equal else []
+        roles = self.predictions.roles
+        if self.role_results and roles is None and self.predicted:
+            lines.append("by person  triplets hold no actions without an object (stand, walk), which are missed")
+        for kind, scores in (("agent", roles.agent), ("role", roles.score)) if roles else ():
+            given = scores[~np.isnan(scores)]
+            if len(given) > 1 and (given == given[0]).all():
+                lines.append(f"scores     all {kind} scores are equal: {kind} AP depends on the order in the file")
         known, count = self.task.labelled_words
         unknown = f"{count - known:,} of {pluralize(count, 'predicted word')}"
         return [*lines, *([f"words      {unknown} are no labels of the dataset"] if known < count else [])]

@@ -81,8 +81,9 @@ def write_cells(table: Interactions, path: str | Path, benchmark: Benchmark) -> 
     order = np.argsort(index, kind="stable")
     filled, starts = np.unique(index[order], return_index=True)
     rows = np.column_stack([table.human_boxes, table.object_boxes, table.score])[order]
+    matrices = np.split(rows, starts[1:]) if len(rows) else []
     with atomic_write(path) as stream:
-        stream.writelines(cell_file(_VARIABLE, (len(classes), len(images)), filled, np.split(rows, starts[1:])))
+        stream.writelines(cell_file(_VARIABLE, (len(classes), len(images)), filled, matrices))
 
 
 def _cells(path: Path, data: bytes, classes: int) -> list[Any]:

@@ -225,7 +225,9 @@ class Columns:
             self._backward.append((origin, pair, error))
             return True
         interactions = list(words.interactions)
-        if words.unparsed:
+        if words.unparsed and pair.target and words.unparsed in self._source.benchmark.actions.names:
+            interactions = [Interaction(words.unparsed, pair.target, pair.score)]  # V-COCO's "skateboard, skateboard"
+        elif words.unparsed:
             interactions = [Interaction("", "", pair.score)]
         elif not interactions and not words.denied:
             raise UnreadableError(place, "phrase", quote(pair.phrase), "a verb and an object")

@@ -13,6 +13,7 @@ from shoe.predictions.field_names import (
     is_denied,
     judges,
     meaning,
+    meaning_of_kind,
     only_judges,
     rank,
     superseded,
@@ -103,7 +104,7 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     corner_keys = {key for _, _, keys in corners for key in keys}
     word_key_of, score_key = words_of_boxes(record), ""
     for key, value in sorted(record.items(), key=_order):
-        info = meaning(key)
+        info = meaning_of_kind(key) if meaning_of_kind(key).side else meaning(key)  # of "pred_object", not a "pred"
         if info.part == "verb" and "spatial" in info.words and any(map(_is_interaction_key, record)):
             continue
         if info.part in _IMAGE_PARTS or key in corner_keys or key in word_key_of.values():
@@ -120,6 +121,8 @@ def fields_of(record: dict[Any, Any]) -> Fields:
             continue
         if judges(key) and (verdict_of(value) is not None or (only_judges(key) and not isinstance(value, list))):
             fields.verdicts[str(key)] = value
+        elif info.part == "score" and isinstance(value, dict) and _scores_verbs(info, value):
+            fields.verbs += [Verb(name, value[name]) for name in value]
         elif info.part == "score":
             if not info.side and (fields.score is None or key in ("score", "confidence")):
                 by_part = value.items() if isinstance(value, dict) else ()
@@ -144,6 +147,14 @@ def fields_of(record: dict[Any, Any]) -> Fields:
         else:
             fields.unread[str(key)] = value
     return fields
+
+
+def _scores_verbs(info: Meaning, value: dict[Any, Any]) -> bool:
+    """Return whether a value under a key such as "verb_scores" has a score for each of several verbs."""
+    of_verbs = any(meaning(word).part == "verb" for word in info.words)
+    kinds = [meaning(name) for name in value if len(meaning(name).words) == 1]
+    of_parts = any(kind.side or kind.part in ("verb", "phrase", "score") for kind in kinds)  # {"verb": 1, "object": 1}
+    return of_verbs and bool(value) and not of_parts and None not in map(number_of, value.values())
 
 
 def _order(item: tuple[object, Any]) -> int:

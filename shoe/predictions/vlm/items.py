@@ -43,6 +43,9 @@ def pair_of(fields: Fields) -> Pair:
     texts = list(fields.texts)
     if not thing and target.key and not (fields.phrase or label or texts):
         thing = target.key
+    number = fields.references.get("object")
+    if not thing and fields.verbs and not (fields.phrase or label or texts) and type(number) is int:
+        thing = str(number)  # which is refused: numbers are no words
     verbs = fields.verbs
     if not fields.has_words and label and len(texts) == 1 and label in fields.keys_of and not thing:
         texts, label = [t for t in fields.keys_of if t in (label, *texts)], ""
@@ -194,7 +197,10 @@ class _Walker:
             if 8 < len(value) <= 11 and isinstance(value[8], str) and all(type(x) in (int, float) for x in value[:8]):
                 value = [value[:4], value[4:8], *value[8:]]
             if _is_row(value) or (len(value) == 2 and all(box_of(inner) is not None for inner in value)):
-                self._visit_item({str(i): inner for i, inner in enumerate(value)}, context, depth)
+                keys = [str(i) for i in range(len(value))]
+                if len(value) == 5 and type(value[4]) is float and all(isinstance(each, str) for each in value[2:4]):
+                    keys[4] = "score"
+                self._visit_item(dict(zip(keys, value, strict=True)), context, depth)
                 return
             for inner in value:
                 if isinstance(inner, dict | list):
