@@ -18,7 +18,9 @@ from shoe.predictions import read_predictions_with_notes
 from shoe.predictions.boxes.check import check_box_convention
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.numbering import check_numbering
+from shoe.scoring.score import score
 from shoe.scoring.streaming import Metric
+from tests.errors import input_error
 
 REPLIES = Path(__file__).parents[1] / "data" / "replies_by_hand.tsv"
 HUMAN, THING, OTHER = "[10, 20, 110, 220]", "[30, 40, 230, 240]", "[31, 41, 231, 241]"
@@ -357,6 +359,25 @@ def test_the_person_and_the_words_of_the_pair_are_found(tmp_path: Path, row: str
         f"{table.verbs[verb]} {table.objects[thing]}" for verb, thing in zip(table.verb, table.object, strict=True)
     ]
     assert (", ".join(words).lower(), set(table.human_boxes[:, 0])) == (found, {10})
+
+
+def test_a_verb_of_v_coco_that_is_also_the_object_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text(f'{{"image": "a.jpg", {PAIR}, "verb": "skateboard", "object": "skateboard", "note": "x"}}')
+    table, notes = read_predictions_with_notes(path, dataset="v-coco")
+    assert (table.verbs, notes.count("unparsed")) == (("skateboard",), 0)
+
+
+def test_a_number_as_object_is_named(tmp_path: Path) -> None:
+    with input_error("'7'", "numbers are not words", field="object"):
+        written(tmp_path, f'{{"image": "a.jpg", {PAIR}, "verb": "ride", "object": 7}}')
+
+
+def test_a_truth_with_repeats_is_named(tmp_path: Path) -> None:
+    truth, table = read_truth_file(TRUTH), read_predictions_with_notes(PREDICTIONS["detector"])[0]
+    twice = np.sort(np.concatenate([np.arange(len(truth.interactions))] * 2))
+    lines = score(table, replace(truth, interactions=truth.interactions.select(twice))).warnings
+    assert [line.split()[1] for line in lines if "repeat" in line] == [f"{len(truth.interactions)}"]
 
 
 # Separate lists that count from 1

@@ -225,8 +225,8 @@ class Columns:
             self._backward.append((origin, pair, error))
             return True
         interactions = list(words.interactions)
-        if words.unparsed and pair.target and words.unparsed in self._source.benchmark.actions.names:
-            interactions = [Interaction(words.unparsed, pair.target, pair.score)]  # V-COCO's "skateboard, skateboard"
+        if pair.target and words.unparsed in self._source.benchmark.actions.names:  # V-COCO's "skateboard, skateboard"
+            interactions, words = [Interaction(words.unparsed, pair.target, pair.score)], words._replace(unparsed="")
         elif words.unparsed:
             interactions = [Interaction("", "", pair.score)]
         elif not interactions and not words.denied:

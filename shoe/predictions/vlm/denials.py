@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from shoe.lexicon.phrases.parse import parse_phrase
 from shoe.lexicon.phrases.words import patterns
+from shoe.lexicon.senses import bases
 
 REPLY = "reply_patterns.txt"
 """File of the lexicon with the patterns of replies."""
@@ -24,9 +25,13 @@ def says_none(text: str) -> bool:
     clauses = [each for clause in _CLAUSE.split(short) if (each := clause.strip(".!*\"'` \n"))]
     others = [each for each in clauses if not (_NONE.fullmatch(each) and _DENIES.search(each))]
     is_open = len(clauses) > 1 and (
-        _OTHER.search(text) or _REFUSES.search(text) or any(parse_phrase(c).verbs for c in others)
+        _OTHER.search(text) or _REFUSES.search(text) or any(_names_action(clause) for clause in others)
     )
     return len(others) < len(clauses) and not is_open
+
+
+def _names_action(clause: str) -> bool:
+    return any(bases(verb.split()[0], "verb") for verb in parse_phrase(clause).verbs)  # not "only" of "only animals"
 
 
 def refuses(text: str) -> bool:
