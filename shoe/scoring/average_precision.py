@@ -111,6 +111,9 @@ GRIDS: dict[Interpolation, Floats] = {
 """Recall thresholds of the interpolations that have a grid."""
 
 
+_CELLS = 1 << 12  # number of ranks that are computed at once, so that work arrays fit in the processor's cache
+
+
 def average_precision(
     rank: Floats, label: Floats, truths: Indices, interpolation: Interpolation, epsilon: float
 ) -> Floats:
@@ -125,13 +128,16 @@ def average_precision(
     """
     if rank.shape[1] == 0:
         return np.zeros(len(rank))
+    if (parts := min(rank.size // _CELLS, len(rank) // 24)) > 1:
+        columns = (np.array_split(each, parts) for each in (rank, label, np.broadcast_to(truths, len(rank))))
+        return np.concatenate([average_precision(*part, interpolation, epsilon) for part in zip(*columns, strict=True)])
     credit = np.cumsum(label, axis=1)
     if interpolation in GRIDS:
         recall, grid = credit / truths[:, None], GRIDS[interpolation] - epsilon
         best = np.concatenate([_envelope(credit / rank), np.zeros((len(rank), 1))], axis=1)
-        total = np.zeros(len(rank))
+        total, row = np.zeros(len(rank)), np.arange(len(rank))
         for threshold in grid:
-            total += best[np.arange(len(best)), (recall < threshold).sum(axis=1)]
+            total += best[row, (recall < threshold).sum(axis=1, dtype=np.int32)]
         return total / len(grid)
     precision = credit / (rank + epsilon)
     gain = label / (truths[:, None] + epsilon)
