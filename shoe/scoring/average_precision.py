@@ -129,8 +129,10 @@ def average_precision(
     if rank.shape[1] == 0:
         return np.zeros(len(rank))
     if (parts := min(rank.size // _CELLS, len(rank) // 24)) > 1:
-        columns = (np.array_split(each, parts) for each in (rank, label, np.broadcast_to(truths, len(rank))))
-        return np.concatenate([average_precision(*part, interpolation, epsilon) for part in zip(*columns, strict=True)])
+        split = (np.array_split(each, parts) for each in (rank, label, np.broadcast_to(truths, len(rank))))
+        return np.concatenate(
+            [average_precision(r, c, t, interpolation, epsilon) for r, c, t in zip(*split, strict=True)]
+        )
     credit = np.cumsum(label, axis=1)
     if interpolation in GRIDS:
         recall, grid = credit / truths[:, None], GRIDS[interpolation] - epsilon

@@ -355,7 +355,7 @@ class Report:
         return [
             *self.said,
             *(self.notes.urgent() if self.notes else []),
-            *inverted_scores(self.task, self.strict and self.strict.options, self.role_results),
+            *inverted_scores(self.task, self.strict.options if self.strict else None, self.role_results),
             *empty_words(self.task, sum(self.notes.examples("unparsed").values()) if self.notes else 0),
             *warnings(self.task, self.box_check, self.numbering_check, self.notes),
         ]
