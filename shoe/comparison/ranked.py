@@ -180,12 +180,9 @@ class _RankedList:
         position = np.flatnonzero(credit > 0)
         first = np.maximum.accumulate(np.where(begins, np.arange(len(group)), 0))
         stops, stop = np.unique(np.where(in_group[position], first[position], position), return_inverse=True)
-        members, inside = np.flatnonzero(in_group), None
-        counted = column[: stops[-1]].astype(np.int32)
+        members, counted, inside = np.flatnonzero(in_group), column[: stops[-1]].astype(np.int32), None
         # Entries are in the order of rows already; images that are several times in a row need not be summed.
-        between = csr_matrix(
-            (np.ones(len(counted), np.float32), counted, np.append(0, stops)), shape=(len(stops), columns)
-        )
+        between = csr_matrix((np.ones_like(counted, np.float32), counted, np.append(0, stops)), (len(stops), columns))
         if shown is not None and len(shown) <= _MOST_STRETCHED:
             part = between[:, shown]
             inside = shown, part, np.asarray(between.sum(axis=1) - part.sum(axis=1))
@@ -210,8 +207,7 @@ class Ranked:
 
     Attributes:
         lists: ranked entries of each class that has entries with credit.
-        truths, entries: (K, columns) sparse counts of ground truths and of entries, which may be None if the averaging
-            rule does not depend on them.
+        truths, entries: (K, columns) sparse counts of ground truths, and of entries (None if ``rule`` ignores them).
         counted, rare, unseen: (K,) masks of evaluated classes, rare classes, and classes without a training pair.
         parts: (K,) masks of further groups of classes that have a mean of their own, by name.
     """
@@ -260,8 +256,7 @@ class Ranked:
         batches of BATCH resamples, seeds the random orders of ties.
         """
         truths = np.where(self.counted, (self.truths @ weights).T, 0)
-        unknown = np.zeros_like(truths) if self.entries is None else (self.entries @ weights).T
-        entries = np.where(truths > 0, unknown, 0)
+        entries = np.where(truths > 0, 0 if self.entries is None else (self.entries @ weights).T, 0)
         ap, recall, own = np.zeros((3, *truths.shape))
         as_floats = weights.astype(np.float32)  # exact for counts below 16 million, and twice as fast as integers
         for k, ranked in self.lists.items():

@@ -92,7 +92,7 @@ class Counted:
         joined = {name: hstack([part[name] for part in parts], format="csr") for name in parts[0]}
         return cls(versions, own, **joined, counted=models[0].counted, rule=models[0].rule)
 
-    def f1(self, weights: Floats) -> ByClass:
+    def f1(self, weights: Counts) -> ByClass:
         """Return the F1 of each class under (models x M, R) weights of images."""
         shown = self.truths > 0
         inside = self.false.multiply(shown).tocsr()
@@ -104,16 +104,16 @@ class Counted:
         own, _ = self.rule.f1(true, false_inside + outside, found, truths, self.counted)
         return ByClass(f1, (in_mean,), drawn.astype(np.int64), shown @ self.own.astype(np.int64), own)
 
-    def _weighted(self, matrices: Sequence[Any], weights: Floats) -> list[Floats]:
+    def _weighted(self, matrices: Sequence[Any], weights: Counts) -> list[Floats]:
         """Return the product of each (n, columns) matrix and the weights of versions, (n, R)."""
         sums = [np.empty((matrix.shape[0], weights.shape[1])) for matrix in matrices]
         for resamples, versions in self.versions.thresholds(weights):
-            some = np.ascontiguousarray(weights[:, resamples])
+            some = weights[:, resamples].astype(np.float64, order="C")  # products of whole numbers are slow
             for matrix, result in zip(matrices, sums, strict=True):
                 result[:, resamples] = matrix[:, versions] @ some
         return sums
 
-    def miss_rates(self, weights: Floats) -> tuple[Floats, Floats]:
+    def miss_rates(self, weights: Counts) -> tuple[Floats, Floats]:
         """Return the (R, 3) ``rates`` and ``errors`` of :class:`Measured` under (models x M, R) weights of images."""
         all_truths, all_found = (self.counted @ matrix for matrix in (self.truths, self.found))
         unmatched, apart, predictions = (each.toarray()[0] for each in (self.unmatched, self.apart, self.predictions))
@@ -155,8 +155,8 @@ def _terms(part: Floats, whole: Floats) -> Floats:
 def _rate_and_error(sums: Floats) -> tuple[Floats, Floats]:
     """Return the (R,) ratio of the weighted sums of (columns,) ``part`` and ``whole``, and its relative standard error.
 
-    The error of a ratio of sums over images (Cochran 1977, 6.4) is divided by that of the run itself; else it is 1.
-    ``sums`` are the (5, R + 1) weighted sums of their :func:`_terms`, of the run itself in the last column.
+    ``sums`` are the (5, R + 1) weighted sums of their :func:`_terms`, of the run itself in the last column. The error
+    of a ratio of sums over images (Cochran 1977, 6.4) is divided by that of the run itself; else it is 1.
     """
     rate = np.where(sums[1] > 0, sums[0] / np.maximum(sums[1], 1), np.nan)
     error = np.sqrt(np.maximum(sums[2] - 2 * rate * sums[3] + rate**2 * sums[4], 0)) / np.maximum(sums[1], 1)
@@ -245,11 +245,10 @@ class Resampler:
             return Measured.joined(parts)
         lists = [(key, names, ranked.by_class(weights, batch)) for key, names, ranked in self._lists]
         rates = errors = np.empty((weights.shape[1], 0))
-        amounts = weights.astype(np.float64)  # products of whole numbers are slow
         for name, counted in self._counted.items():
-            lists.append(("semantic", (name,), counted.f1(amounts)))
+            lists.append(("semantic", (name,), counted.f1(weights)))
             if name == "mf1":
-                rates, errors = counted.miss_rates(amounts)
+                rates, errors = counted.miss_rates(weights)
         return Measured(lists, rates, errors)
 
 

@@ -153,7 +153,7 @@ class Versions:
         joined = _concatenated((f1, f1.image, f1.unmatched_image), (level.f1, image, unmatched_image))
         return replace(joined, truth_category=f1.truth_category[truth], truth_image=truth_version)
 
-    def thresholds(self, weights: Floats) -> Iterator[tuple[Indices, Indices]]:
+    def thresholds(self, weights: NDArray[np.int32]) -> Iterator[tuple[Indices, Indices]]:
         """Yield each tau that resamples use: the resamples, and the (models x M,) index of the version of each image.
 
         ``weights`` are (models x M, R) weights of images in R resamples. Without ``levels``, there is one tau.
@@ -161,12 +161,11 @@ class Versions:
         if not self.levels:
             yield np.arange(weights.shape[1]), np.arange(len(weights))
             return
-        amounts = weights.reshape(len(self.levels), self.images, -1)
+        amounts = weights.reshape(len(self.levels), self.images, -1).astype(np.float64)
         fraction = np.unique(np.concatenate([each.fraction for each in self.levels]))
         index = [np.minimum(np.searchsorted(each.fraction, fraction), LEVELS - 1) for each in self.levels]
-        each_kept = [each.kept.astype(np.float64) @ own for each, own in zip(self.levels, amounts, strict=True)]
-        kept = sum(of_model[i] for of_model, i in zip(each_kept, index, strict=True))
-        total = sum(each.total.astype(np.float64) @ own for each, own in zip(self.levels, amounts, strict=True))
+        kept = sum((each.kept.astype(float) @ own)[i] for each, own, i in zip(self.levels, amounts, index, strict=True))
+        total = sum(each.total.astype(float) @ own for each, own in zip(self.levels, amounts, strict=True))
         wanted = self.levels[0].fraction[OWN] * total
         enough = kept >= wanted - _ROUNDING
         enough[-1] = True

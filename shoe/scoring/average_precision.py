@@ -98,6 +98,7 @@ def _distinct_positions(stream: int, size: int, members: int) -> Indices:
 
 
 EPSILON = 1e-8  # added to the denominators of precision and recall: Algorithm 1 (SHOE supplement), lines 34-38
+_CELLS = 1 << 12  # number of ranks that are computed at once, so that work arrays fit in the processor's cache
 GRID_TOLERANCE = 1e-12  # fractional recall reaches a threshold of a grid if it is at most this much below
 
 
@@ -109,9 +110,6 @@ GRIDS: dict[Interpolation, Floats] = {
     Interpolation.HUNDRED_ONE: np.arange(101) / 100,
 }
 """Recall thresholds of the interpolations that have a grid."""
-
-
-_CELLS = 1 << 12  # number of ranks that are computed at once, so that work arrays fit in the processor's cache
 
 
 def average_precision(

@@ -146,9 +146,6 @@ class BoxColumns:
 
     def iou(self, rows: Indices, other: BoxColumns, others: Indices) -> Floats:
         """Return the (c,) IoU of box ``rows[i]`` with box ``others[i]`` of ``other``; both are (c,) indices."""
-        if len(rows) > 2 * _PAIRS_AT_ONCE:
-            parts = (slice(i, i + _PAIRS_AT_ONCE) for i in range(0, len(rows), _PAIRS_AT_ONCE))
-            return np.concatenate([self.iou(rows[part], other, others[part]) for part in parts])
         a, b = self.columns.take(rows, axis=1), other.columns.take(others, axis=1)
         return iou(a.T, b.T, self.overlap, (self.areas[rows], other.areas[others]))
 
