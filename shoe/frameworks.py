@@ -93,7 +93,7 @@ def coco_labels(diagnosis: Diagnosis, report: Report) -> dict[str, Any]:
     """
     table, truth = diagnosis.table, diagnosis.task.truth.interactions
     semantic: Any = report.semantic
-    matches, near = semantic.matches, semantic.near
+    matches, near = semantic.matches, semantic.scorer.near
     similarity, iou = np.zeros((2, len(table) + 1))  # the last one for ground truths without a match
     similarity[matches.prediction] = matches.sigma
     np.maximum.at(iou, near.prediction, near.iou)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
@@ -25,6 +26,7 @@ from benchmarks.shared import (
     Row,
     at_least,
     at_most,
+    environment,
     fresh,
     in_turns,
     peak_memory,
@@ -123,6 +125,63 @@ def whole_run(folder: str) -> list[Row]:
         at_most("peak memory, whole run on the native file", peak_memory(), "MB", limit),
         Row("  its seconds", seconds, "s"),
     ]
+
+
+_STAGES = """
+import json, resource, sys
+from time import process_time as clock
+times = [("start", clock())]
+{}
+print(json.dumps([times, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss]))
+"""
+_BARE = """
+import msgspec
+times.append(("imports", clock()))
+msgspec.json.decode(open(sys.argv[1], "rb").read())
+times.append(("decode", clock()))
+"""
+_WHOLE = """
+import shoe.cli.app
+from shoe.benchmarks.truth import read_truth_file
+from shoe.predictions import read_predictions
+from shoe.report.score import print_report
+from shoe.report.text import console
+from shoe.scoring.evidence.collect import Evidence
+from shoe.scoring.score import score
+times.append(("imports", clock()))
+predictions = read_predictions(sys.argv[1])
+times.append(("read predictions", clock()))
+truth = read_truth_file(sys.argv[2])
+times.append(("read ground truth", clock()))
+report = score(predictions, truth)
+times.append(("score", clock()))
+print_report(report, console(), Evidence.from_report(report))
+times.append(("check and print", clock()))
+"""
+
+
+def process(folder: str) -> list[Row]:
+    """Time the stages of `shoe score` on the QPIC JSON, each run in a new process, beside a bare msgspec parse."""
+    files = [str(Path(folder) / name) for name in ("detector.json", "truth.json")]
+
+    def run(code: str) -> tuple[dict[str, float], float]:
+        command = [sys.executable, "-c", _STAGES.format(code), *files]
+        done = subprocess.run(command, check=True, capture_output=True, env=environment())
+        times, memory = orjson.loads(done.stdout.splitlines()[-1])
+        spent = {name: end - begin for (_, begin), (name, end) in pairwise(times)}
+        return spent | {"whole process": times[-1][1]}, memory * (1 if sys.platform == "darwin" else 1024) / 1e6
+
+    bare, whole = zip(*[(run(_BARE), run(_WHOLE)) for _ in range(PROCESS_REPEATS // 3)], strict=True)
+    yardstick = [times["decode"] for times, _ in bare]
+    found = [
+        seconds_row("msgspec.json.decode, QPIC JSON (CPU time)", yardstick),
+        Row("  peak memory", bare[0][1], "MB"),
+    ]
+    for name in whole[0][0]:
+        seconds = [times[name] for times, _ in whole]
+        most = 2.3 if name == "whole process" else None
+        found += [seconds_row(f"shoe score, {name}", seconds), ratio("  / msgspec", seconds, yardstick, most)]
+    return [*found, Row("  peak memory", whole[0][1], "MB")]
 
 
 def resolve(folder: str) -> list[Row]:

@@ -93,25 +93,34 @@ class Counted:
         return cls(versions, own, **joined, counted=models[0].counted, rule=models[0].rule)
 
     def f1(self, weights: Counts) -> ByClass:
-        """Return the F1 of each class under (columns, R) weights of versions."""
+        """Return the F1 of each class under (models x M, R) weights of images."""
         shown = self.truths > 0
         inside = self.false.multiply(shown).tocsr()
         outside = (self.false - inside) @ self.own
-        true, false, false_inside, found, truths = (
-            np.asarray((matrix @ weights).T, np.float64)
-            for matrix in (self.true, self.false, inside, self.found, self.truths)
-        )
-        truths, drawn = (np.where(self.counted, each, 0) for each in (truths, (shown @ weights).T))
+        sums = self._weighted((self.true, self.false, inside, self.found, self.truths, shown), weights)
+        true, false, false_inside, found, truths, drawn = (each.T for each in sums)
+        truths, drawn = (np.where(self.counted, each, 0) for each in (truths, drawn))
         f1, in_mean = self.rule.f1(true, false, found, truths, self.counted)
         own, _ = self.rule.f1(true, false_inside + outside, found, truths, self.counted)
-        return ByClass(f1, (in_mean,), drawn, shown @ self.own.astype(np.int64), own)
+        return ByClass(f1, (in_mean,), drawn.astype(np.int64), shown @ self.own.astype(np.int64), own)
+
+    def _weighted(self, matrices: Sequence[Any], weights: Counts) -> list[Floats]:
+        """Return the product of each (n, columns) matrix and the weights of versions, (n, R)."""
+        sums = [np.empty((matrix.shape[0], weights.shape[1])) for matrix in matrices]
+        for resamples, versions in self.versions.thresholds(weights):
+            some = weights[:, resamples].astype(np.float64, order="C")  # products of whole numbers are slow
+            for matrix, result in zip(matrices, sums, strict=True):
+                result[:, resamples] = matrix[:, versions] @ some
+        return sums
 
     def miss_rates(self, weights: Counts) -> tuple[Floats, Floats]:
-        """Return the (R, 3) ``rates`` and ``errors`` of :class:`Measured` under (columns, R) weights of versions."""
+        """Return the (R, 3) ``rates`` and ``errors`` of :class:`Measured` under (models x M, R) weights of images."""
         all_truths, all_found = (self.counted @ matrix for matrix in (self.truths, self.found))
         unmatched, apart, predictions = (each.toarray()[0] for each in (self.unmatched, self.apart, self.predictions))
         shares = (all_truths - all_found, all_truths), (unmatched, predictions), (apart, predictions)
-        rates, errors = zip(*(_rate_and_error(*share, weights, self.own) for share in shares), strict=True)
+        terms = np.concatenate([_terms(*share) for share in shares])
+        sums = np.column_stack([*self._weighted([terms], weights), terms @ self.own])
+        rates, errors = zip(*map(_rate_and_error, np.split(sums, len(shares))), strict=True)
         return np.stack(rates, axis=1), np.stack(errors, axis=1)
 
 
@@ -139,12 +148,16 @@ def _sums(images: int, matching: F1Entries) -> dict[str, Any]:
     }
 
 
-def _rate_and_error(part: Floats, whole: Floats, weights: Counts, own: Mask) -> tuple[Floats, Floats]:
+def _terms(part: Floats, whole: Floats) -> Floats:
+    return np.stack([part, whole, part**2, part * whole, whole**2])
+
+
+def _rate_and_error(sums: Floats) -> tuple[Floats, Floats]:
     """Return the (R,) ratio of the weighted sums of (columns,) ``part`` and ``whole``, and its relative standard error.
 
-    The error of a ratio of sums over images (Cochran 1977, 6.4) is divided by that under the weights ``own``; else 1.
+    ``sums`` are the (5, R + 1) weighted sums of their :func:`_terms`, of the run itself in the last column. The error
+    of a ratio of sums over images (Cochran 1977, 6.4) is divided by that of the run itself; else it is 1.
     """
-    sums = np.stack([part, whole, part**2, part * whole, whole**2]) @ np.column_stack([weights, own]).astype(np.float64)
     rate = np.where(sums[1] > 0, sums[0] / np.maximum(sums[1], 1), np.nan)
     error = np.sqrt(np.maximum(sums[2] - 2 * rate * sums[3] + rate**2 * sums[4], 0)) / np.maximum(sums[1], 1)
     relative = error[:-1] / error[-1] if error[-1] > 0 else np.ones(len(rate) - 1)
@@ -233,10 +246,9 @@ class Resampler:
         lists = [(key, names, ranked.by_class(weights, batch)) for key, names, ranked in self._lists]
         rates = errors = np.empty((weights.shape[1], 0))
         for name, counted in self._counted.items():
-            of_versions = counted.versions.weights(weights)
-            lists.append(("semantic", (name,), counted.f1(of_versions)))
+            lists.append(("semantic", (name,), counted.f1(weights)))
             if name == "mf1":
-                rates, errors = counted.miss_rates(of_versions)
+                rates, errors = counted.miss_rates(weights)
         return Measured(lists, rates, errors)
 
 

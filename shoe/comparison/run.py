@@ -28,7 +28,6 @@ from shoe.scoring.evidence.facts import Spread
 from shoe.scoring.f1 import F1Entries
 from shoe.scoring.roles import person_matches, role_entries
 from shoe.scoring.score import Report
-from shoe.scoring.scorer import Scorer
 from shoe.scoring.strict import strict_entries
 from shoe.version import __version__
 
@@ -241,9 +240,9 @@ def _by_person(report: Report) -> Iterator[RoleRun]:
 
 def _semantic(report: Report) -> SemanticRun | None:
     result = report.semantic
-    if result is None or report.similarities is None:
+    if result is None:
         return None
-    scorer = Scorer(report.task, report.similarities, result.options, result.near)
+    scorer = result.scorer
     f1 = best = above = scorer.f1_entries(scorer.match(scorer.f1_rows))
     if result.options.tau_by != "best":
         best = scorer.f1_entries(scorer.match(scorer.f1_rows_by("best")))

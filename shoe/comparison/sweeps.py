@@ -134,7 +134,7 @@ def _figures(reports: Sequence[Report], key: tuple[Setting, int]) -> dict[str, f
         return {}
     options, source = result.options, similarities.source
     # Near repeats depend on the meanings of words, and on the overlaps of boxes.
-    near = None if setting.option in ("ensemble", "rater", "threshold") else result.near
+    near = None if setting.option in ("ensemble", "rater", "threshold") else result.scorer.near
     if isinstance(source, SimilarityMap) and setting.option == "rater":
         source = single_rater_map(source, [rater.name for rater in source.raters].index(str(setting.value)))
     elif isinstance(source, SimilarityMap) and setting.option == "ensemble":

@@ -12,14 +12,14 @@ range, else 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Indices, distinct, scatter
 from shoe.scoring.entries import rows_of_images
 from shoe.scoring.f1 import F1Entries
 from shoe.scoring.scorer import Scorer
@@ -153,26 +153,29 @@ class Versions:
         joined = _concatenated((f1, f1.image, f1.unmatched_image), (level.f1, image, unmatched_image))
         return replace(joined, truth_category=f1.truth_category[truth], truth_image=truth_version)
 
-    def weights(self, weights: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the weights of all versions in R resamples, given (models x M, R) weights of images.
+    def thresholds(self, weights: NDArray[np.int32]) -> Iterator[tuple[Indices, Indices]]:
+        """Yield each tau that resamples use: the resamples, and the (models x M,) index of the version of each image.
 
-        A version has the weight of its image if its thresholds include the tau of the resample, else 0.
+        ``weights`` are (models x M, R) weights of images in R resamples. Without ``levels``, there is one tau.
         """
         if not self.levels:
-            return weights
-        of_model = weights.reshape(len(self.levels), self.images, -1)
-        amounts = of_model.astype(np.float64)  # products of whole numbers are slow
+            yield np.arange(weights.shape[1]), np.arange(len(weights))
+            return
+        amounts = weights.reshape(len(self.levels), self.images, -1).astype(np.float64)
         fraction = np.unique(np.concatenate([each.fraction for each in self.levels]))
         index = [np.minimum(np.searchsorted(each.fraction, fraction), LEVELS - 1) for each in self.levels]
-        kept = sum((each.kept @ own)[i] for each, own, i in zip(self.levels, amounts, index, strict=True))
-        total = sum(each.total @ own for each, own in zip(self.levels, amounts, strict=True))
+        kept = sum((each.kept.astype(float) @ own)[i] for each, own, i in zip(self.levels, amounts, index, strict=True))
+        total = sum(each.total.astype(float) @ own for each, own in zip(self.levels, amounts, strict=True))
         wanted = self.levels[0].fraction[OWN] * total
         enough = kept >= wanted - _ROUNDING
         enough[-1] = True
         chosen = enough.argmax(axis=0)
-        parts = []
-        for each, own, i in zip(self.levels, of_model, index, strict=True):
-            level, (first, stop) = i[chosen], each.ranges(self.images)
-            of = np.concatenate([np.arange(self.images), each.image])
-            parts.append(np.where((first[:, None] <= level) & (level < stop[:, None]), own[of], 0))
-        return np.concatenate(parts)
+        ranges = [each.ranges(self.images) for each in self.levels]
+        for tau in distinct(chosen).tolist():
+            start, versions = 0, []
+            for each, i, (first, stop) in zip(self.levels, index, ranges, strict=True):
+                used = np.flatnonzero((first <= i[tau]) & (i[tau] < stop))
+                of = np.concatenate([np.arange(self.images), each.image])[used]
+                versions.append(start + scatter(used, of, self.images))
+                start += len(first)
+            yield np.flatnonzero(chosen == tau), np.concatenate(versions)

@@ -40,7 +40,6 @@ from shoe.scoring.entries import Means
 from shoe.scoring.matching.persons import PersonMatches
 from shoe.scoring.matching.task import Task
 from shoe.scoring.score import inverted_scores, reading_facts, warnings
-from shoe.scoring.strict import strict_score
 from shoe.similarity import Similarity, similarity_for
 
 # A diagnosis by role (docs/v-coco.md): triplets of a person, a box and its role in an action, whatever the object.
@@ -197,7 +196,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
         applied = self.read.conventions_of(len(self.table)) if self.read else "xyxy"
         urgent = self.read.urgent() if self.read else []
         boxes = check_box_convention(self.table, self.task.truth.interactions, applied)
-        urgent += inverted_scores(self.task, strict_score(self.task, self.variant.strict), ())
+        urgent += inverted_scores(self.task, self.variant.strict, ())
         return *urgent, *warnings(self.task, boxes, check_numbering(self.table, self.task.truth, self.read), self.read)
 
     @cached_property

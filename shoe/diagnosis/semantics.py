@@ -4,7 +4,7 @@ SHOE-mAP is computed for the same images, ground truths and predictions as mAP i
 SHOE-mAP can be compared with gains in mAP.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -217,7 +217,11 @@ class SemanticDiagnosis:
             # Only predictions are removed: the overlaps and similarities of all other predictions can be reused.
             rows = scorer.map_rows
             return scorer.entries(scorer.match(rows[tables.remaining(state)[rows]]))
-        after = Scorer(tables.after(state), self._similarities, self.options)
+        near = None
+        if state.kept.all() and (state.found_by == tables.found_by).all():  # only ground truths are removed
+            near = scorer.near.select(state.counted[scorer.near.truth])
+            near = replace(near, truth=np.cumsum(state.counted)[near.truth] - 1)
+        after = Scorer(tables.after(state), self._similarities, self.options, near)
         return after.entries(after.match(after.map_rows))
 
     @cached_property

@@ -143,10 +143,9 @@ KnownAps = dict[tuple[int, int, bytes], float]
 
 def cached_means(entries: Entries, known: KnownAps) -> Means:
     """Return mean AP (all, rare, non-rare classes); AP of a class is taken from the cache ``known``, or added to it."""
-    truths, order = entries.truths, stable_order(entries.category)
+    truths, entries = entries.truths, entries.select(stable_order(entries.category))
     ends = np.cumsum(np.bincount(entries.category, minlength=len(truths))).tolist()
-    score, credit = entries.score.take(order), entries.credit.take(order)
-    keys = {}
+    score, credit, keys = entries.score, entries.credit, {}
     for k in np.flatnonzero(truths > 0).tolist():
         part = slice(ends[k - 1] if k else 0, ends[k])
         positive = np.flatnonzero(credit[part])  # most entries have no credit

@@ -98,6 +98,7 @@ def _distinct_positions(stream: int, size: int, members: int) -> Indices:
 
 
 EPSILON = 1e-8  # added to the denominators of precision and recall: Algorithm 1 (SHOE supplement), lines 34-38
+_CELLS = 1 << 12  # number of ranks that are computed at once, so that work arrays fit in the processor's cache
 GRID_TOLERANCE = 1e-12  # fractional recall reaches a threshold of a grid if it is at most this much below
 
 
@@ -125,13 +126,18 @@ def average_precision(
     """
     if rank.shape[1] == 0:
         return np.zeros(len(rank))
+    if (parts := min(rank.size // _CELLS, len(rank) // 24)) > 1:
+        split = (np.array_split(each, parts) for each in (rank, label, np.broadcast_to(truths, len(rank))))
+        return np.concatenate(
+            [average_precision(r, c, t, interpolation, epsilon) for r, c, t in zip(*split, strict=True)]
+        )
     credit = np.cumsum(label, axis=1)
     if interpolation in GRIDS:
         recall, grid = credit / truths[:, None], GRIDS[interpolation] - epsilon
         best = np.concatenate([_envelope(credit / rank), np.zeros((len(rank), 1))], axis=1)
-        total = np.zeros(len(rank))
+        total, row = np.zeros(len(rank)), np.arange(len(rank))
         for threshold in grid:
-            total += best[np.arange(len(best)), (recall < threshold).sum(axis=1)]
+            total += best[row, (recall < threshold).sum(axis=1, dtype=np.int32)]
         return total / len(grid)
     precision = credit / (rank + epsilon)
     gain = label / (truths[:, None] + epsilon)

@@ -13,6 +13,7 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from shoe.benchmarks.protocols import Options, choose
+from shoe.benchmarks.scoring_options import StrictOptions
 from shoe.benchmarks.signature import Signature, sign
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, first_of_each, mask_of, stable_order
@@ -176,7 +177,7 @@ _HARDLY_HIGHER = 0.6  # detectors have an AUC of 0.7 or more, within images also
 _IN_IMAGE = 0.55
 
 
-def inverted_scores(task: Task, strict: StrictResult | None, by_person: Sequence[RoleResult]) -> list[str]:
+def inverted_scores(task: Task, strict: StrictOptions | None, by_person: Sequence[RoleResult]) -> list[str]:
     """Return one warning if right predictions have lower, or hardly higher scores than wrong ones, else [].
 
     ``strict``, or else each result ``by_person``, decides which predictions are right. Under ``strict``, repeated
@@ -186,10 +187,9 @@ def inverted_scores(task: Task, strict: StrictResult | None, by_person: Sequence
     auc, where = None, ""
     name = found = None
     if strict is not None:
-        how = strict.options
-        rows, pairs = ranked_rows(task, how), task.exact_overlaps(how.coordinates, how.rule)
+        rows, pairs = ranked_rows(task, strict), task.exact_overlaps(strict.coordinates, strict.rule)
         right = mask_of(pairs.prediction, len(table))[rows].astype(np.float64)
-        auc, name, found = low_auc(task.hoi[rows], table.score[rows], right), "strict", strict.map
+        auc, name = low_auc(task.hoi[rows], table.score[rows], right), "strict"
         if auc is None:  # the scores of each image may be in another order than its predictions
             of_image, deviation = _auc_within(table.image[rows], table.score[rows], right)
             if of_image + _DEVIATIONS * deviation < _IN_IMAGE and np.ptp(table.score[rows]):
@@ -207,8 +207,9 @@ def inverted_scores(task: Task, strict: StrictResult | None, by_person: Sequence
         return [f"{told} (AUC {auc:.2f}{where}, by chance 0.50): {why}"]
     roles = roles and replace(roles, agent=-roles.agent, score=-roles.score)
     other = Task(replace(table, score=-table.score, roles=roles), task.truth)
+    found = strict_score(task, strict).map if strict else found
     chosen = [each.options for each in by_person if each.options.protocol == name]
-    better = strict_score(other, strict.options).map if strict else role_scores(other, chosen)[0].map
+    better = strict_score(other, strict).map if strict else role_scores(other, chosen)[0].map
     return [
         f"scores: right predictions have lower scores than wrong ones (AUC {auc:.2f} instead of 0.5 or more): if low "
         f"scores are good scores in the file, replace each score by 1 - score ({name} mAP {100 * (better or 0):.2f} "
@@ -394,7 +395,7 @@ class Report:
         return [
             *self.said,
             *(self.notes.urgent() if self.notes else []),
-            *inverted_scores(self.task, self.strict, self.role_results),
+            *inverted_scores(self.task, self.strict.options if self.strict else None, self.role_results),
             *empty_words(self.task, sum(self.notes.examples("unparsed").values()) if self.notes else 0),
             *warnings(self.task, self.box_check, self.numbering_check, self.notes),
         ]

@@ -13,7 +13,7 @@ from shoe.scoring.average_precision import number_tied
 from shoe.scoring.entries import PartMean, harmonic_mean, mean_over
 from shoe.scoring.f1 import F1Figures
 from shoe.scoring.hoi_similarity import HoiSimilarity
-from shoe.scoring.matching.task import Overlaps, Task
+from shoe.scoring.matching.task import Task
 from shoe.scoring.scorer import Matches, Scorer
 
 
@@ -71,8 +71,7 @@ class SemanticResult(Semantic, frozen=True, eq=False, kw_only=True):
 
     options: SemanticOptions
     matches: Matches  # matching for SHOE-mAP
-    # pairs of a ground truth and a prediction whose boxes overlap; another scorer of the task can reuse them
-    near: Overlaps
+    scorer: Scorer  # also has the pairs whose boxes overlap (``near``), which another scorer of the task can reuse
     # ap, f1: (K,) values per class, NaN for classes outside the mean
     ap: Floats
     f1: Floats
@@ -119,7 +118,7 @@ def semantic_score(task: Task, similarities: HoiSimilarity, options: SemanticOpt
         protocol=options.protocol,
         options=options,
         matches=matches,
-        near=scorer.near,
+        scorer=scorer,
         ap=np.where(in_mean, scores.ap, np.nan),
         f1=np.where(f1_mean, f1, np.nan),
         map=mean_over(scores.ap, in_mean),

@@ -112,14 +112,15 @@ def test_miss_rates_deviate_in_units_of_their_standard_error_and_to_the_other_si
     """Images with 1, 1 and 8 ground truths, of which the first is found; then the second is drawn twice."""
     missed, truths = np.array([0.0, 1.0, 8.0]), np.array([1.0, 1.0, 8.0])
     weights = np.array([[1, 1], [1, 2], [1, 0]], np.int32)
-    rate, error = resampling._rate_and_error(missed, truths, weights, np.ones(3, bool))
+    weights = np.column_stack([weights, np.ones(3, np.int32)])  # the run itself, last
+    rate, error = resampling._rate_and_error(resampling._terms(missed, truths) @ weights)
     assert rate == pytest.approx([9 / 10, 2 / 3])
     assert error == pytest.approx([1, ((4 / 9 + 2 / 9) ** 0.5 / 3) / ((0.81 + 0.01 + 0.64) ** 0.5 / 10)])
     key, centre = "semantic:gt_miss_rate", rate.mean()
     found = Measured([], *(np.stack([each] * 3, axis=1) for each in (rate, error)))
     assert found.resampled()[key] == pytest.approx(centre - (rate - centre) / error)
     assert found.figures()[key] == pytest.approx(rate)
-    assert (resampling._rate_and_error(truths, truths, weights, np.ones(3, bool))[1] == 1).all()
+    assert (resampling._rate_and_error(resampling._terms(truths, truths) @ weights)[1] == 1).all()
 
 
 def test_draws_are_of_all_images_and_the_same_for_all() -> None:

@@ -127,7 +127,7 @@ def rescoring(reports: Sequence[Report]) -> Rescoring | str:
         ],
     }
     parts = zip(reports, similarities, results, strict=True)
-    scorers = (Scorer(report.task, words, result.options, result.near) for report, words, result in parts)
+    scorers = (Scorer(report.task, words, result.options, result.scorer.near) for report, words, result in parts)
     return Rescoring(shared, [_model(scorer, ensembles, verb_number, object_number) for scorer in scorers])
 
 

@@ -108,7 +108,7 @@ def spread(report: Report) -> Spread | None:
     columns = np.flatnonzero(np.any([(ratings != MISSING).any(axis=0) for ratings in shared], axis=0))
     if len(columns) < 2:
         return None
-    found, together = {}, Scorer(task, similarities, options, report.semantic.near)
+    found, together = {}, Scorer(task, similarities, options, report.semantic.scorer.near)
     for column in columns.tolist():
         alone = HoiSimilarity.from_task(task, single_rater_map(source, column), options)
         found[source.raters[column].name] = together.under(alone).map()
@@ -132,9 +132,9 @@ def single_rater_map(similarity: SimilarityMap, column: int) -> SimilarityMap:
 
 def tau_readings(report: Report) -> dict[str, F1Figures]:
     """Return SHOE-mF1 and miss rates by value of the option ``tau-by`` (docs/protocols.md A22); empty without SHOE."""
-    if report.semantic is None or report.similarities is None:
+    if report.semantic is None:
         return {}
-    scorer = Scorer(report.task, report.similarities, report.semantic.options, report.semantic.near)
+    scorer = report.semantic.scorer
     return {by: scorer.f1_entries(scorer.match(scorer.f1_rows_by(by))).figures() for by in get_args(TauBy)}
 
 

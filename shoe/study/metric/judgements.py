@@ -156,8 +156,8 @@ def sheet(tasks: Sequence[Task], images: int, most: int, raters: int, seed: int)
     """Return an empty rating table, header first, for the most confident predictions of all models on random images.
 
     A prediction that several models made with the same words and boxes is listed once. A prediction without a verb or
-    an object is not listed, because there are no words to rate. Each rater has a different random order. Also return the
-    number of listed predictions.
+    an object is not listed, because there are no words to rate. Each rater has a different random order. Also return
+    the number of listed predictions.
 
     Args:
         tasks: predictions of each model.
