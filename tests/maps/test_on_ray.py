@@ -11,12 +11,15 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
+from shoe.predictions import read_predictions, write_predictions
 from tests.cli import run as cli
 from tests.llm.server import Server
 from tests.llm.server_plan import Plan
+from tests.maps.storm import JOBS
 from tests.maps.test_kills import FAULTS, ONE, RATERS, Work, answered_other_than_once, answers, one
 
 pytestmark = [
@@ -200,3 +203,32 @@ def listens(process: int) -> Iterator[tuple[str, int]]:
                 v4 = bytes.fromhex(host[-8:])[::-1]
                 is_v4 = len(host) == 8 or host[:24] == "0000000000000000FFFF0000"
                 yield ".".join(map(str, v4)) if is_v4 else host, int(port, 16)
+
+
+def test_a_killed_and_a_terminated_completion_go_on(tmp_path: Path) -> None:
+    with Server(Plan(seconds=0.05)) as server:
+
+        def work(name: str) -> Work:
+            found = Work(
+                tmp_path / name, ONE.format(url=server.url, more="limits = {timeout = 1}"), JOBS["complete"].arguments
+            )
+            table = read_predictions(PREDICTIONS["free text"])
+            write_predictions(table.select(np.arange(0, len(table), 8)), found.folder / "said.jsonl", "vlm")
+            return found
+
+        clean = work("clean").built()
+        total = answers(server)
+        server.endpoint.forget()
+        spread = work("spread")
+        for ending, code in ((signal.SIGKILL, -9), (signal.SIGTERM, 130)):
+            before = answers(server)
+            process = spread.start("--engine", "ray")
+            while process.poll() is None and answers(server) < before + total // 4:
+                time.sleep(0.01)
+            process.send_signal(ending)
+            out, errors = process.communicate(timeout=90)
+            assert (process.returncode, out) == (code, ""), errors
+            assert not {"Traceback", "stack"} & {*errors.replace(":", " ").split()}, errors
+            time.sleep(2)  # workers end a moment after the run that they were of
+        assert spread.built("--engine", "ray") == clean
+        assert not answered_other_than_once(server.stats())
