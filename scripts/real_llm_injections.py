@@ -61,7 +61,7 @@ def _draw(pairs: int, rng: np.random.Generator) -> list[tuple[Interaction, Inter
 def _render(prompts: Prompts, first: Interaction, second: Interaction, injected: str, form: str) -> Rendered:
     prompt = prompts.interaction
     verb = SenseText(second.verb.name, (second.verb.lemmas[0] + injected, *second.verb.lemmas[1:]), second.verb.gloss)
-    fields = {}
+    fields: dict[str, str] = {}
     for side, (of_verb, of_object) in {"first": (first.verb, first.object), "second": (verb, second.object)}.items():
         for part, sense in (("verb", of_verb), ("object", of_object)):
             fields |= {f"{side}_{part}_words": ", ".join(sense.lemmas), f"{side}_{part}_gloss": sense.gloss}

@@ -361,6 +361,15 @@ def test_the_person_and_the_words_of_the_pair_are_found(tmp_path: Path, row: str
     assert (", ".join(words).lower(), set(table.human_boxes[:, 0])) == (found, {10})
 
 
+@pytest.mark.parametrize(
+    "reply",
+    ['{"reasoning": "She seems to feed it.", "answer": "pet"}', r"She feeds it at first sight. \boxed{\text{pet}}"],
+)
+def test_the_answer_about_one_pair_counts_not_its_reasoning(tmp_path: Path, reply: str) -> None:
+    rows, _ = written(tmp_path, f'{{"image": "a.jpg", {PAIR}, "object": "giraffe", "response": {json.dumps(reply)}}}')
+    assert rows == [("pet", "giraffe", 1.0)]
+
+
 def test_a_verb_of_v_coco_that_is_also_the_object_is_read(tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
     path.write_text(f'{{"image": "a.jpg", {PAIR}, "verb": "skateboard", "object": "skateboard", "note": "x"}}')

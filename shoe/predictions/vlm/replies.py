@@ -18,10 +18,11 @@ from shoe.core.io.tolerant import FoundObject, values_in
 from shoe.lexicon.phrases.words import patterns
 from shoe.predictions import field_names
 from shoe.predictions.field_names import holds_data, is_error, is_metadata, is_truth, meaning
-from shoe.predictions.vlm.boxes import box_of
+from shoe.predictions.vlm.boxes import box_of, verdict_of
 from shoe.predictions.vlm.denials import REPLY, says_none
 from shoe.predictions.vlm.images import plain
 
+_ANSWER_KEYS = {"answer", "prediction", "result", "choice", "output", "conclusion"}
 _THINKING = re.compile(r"<(/?)(?:think|thinking|reasoning|analysis|thought|scratchpad|reflection)>|◁(/?)think▷", re.I)
 _ANSWER = re.compile(patterns("answer", REPLY), re.DOTALL | re.I)
 # Separators of prompt and answer in text that holds both.
@@ -57,6 +58,8 @@ class Reply(msgspec.Struct, frozen=True):
 def reply_of(text: str, count: Callable[[Any, list[Any]], int]) -> Reply:
     """Parse a reply; ``count`` returns the number of interactions in a value, given the value and all values."""
     clean = parse_json_text(text)
+    if isinstance(clean, dict) and (said := _answer_beside_reasoning(clean)):
+        return reply_of(said, count)
     if isinstance(clean, dict | list):
         return Reply([clean], [clean], text)
     if isinstance(clean, str) and clean != text:  # JSON text that holds JSON
@@ -78,6 +81,15 @@ def reply_of(text: str, count: Callable[[Any, list[Any]], int]) -> Reply:
     return _scan_text(answer, count, in_fences=bool(fences))
 
 
+def _answer_beside_reasoning(record: dict[Any, Any]) -> str:
+    """Return the only answer among texts without role, as in {"reasoning": "...", "answer": "pet"}; else ""."""
+    texts = {key: value for key, value in record.items() if isinstance(value, str)}
+    answers = [value for key, value in texts.items() if not _ANSWER_KEYS.isdisjoint(meaning(key).words)]
+    roles = any(meaning(key).side or meaning(key).part for key, value in texts.items() if value not in answers)
+    is_answer = len(texts) == len(record) > 1 == len(answers) and not roles and verdict_of(answers[0]) is None
+    return answers[0] if is_answer else ""
+
+
 def parse_json_text(text: str) -> Any:
     """Return the parsed value of JSON text; None for "null", repeated keys, too deeply nested JSON and other text."""
     try:
@@ -89,11 +101,11 @@ def parse_json_text(text: str) -> Any:
 
 def answer_of(text: str) -> str:
     """Return the answer in a reply, without prompt and reasoning; check boxes such as ``[x]`` become ☑ or ☐."""
-    if any(mark in text for mark in ("<", "ssistant", "ASSISTANT", "\nmodel\n", "[/INST]", "◁")):
+    if any(mark in text for mark in ("<", "ssistant", "ASSISTANT", "\nmodel\n", "[/INST]", "◁", "\\boxed")):
         *_, last = [None, *_TURN.finditer(text)] if _MAY_TURN.search(text) else (None,)
         text = text[last.end() :] if last is not None else text
         text = _without_thinking(text)
-        held = [match[2] if match[2] is not None else match[3] for match in _ANSWER.finditer(text)]
+        held = [next(filter(None, match.groups()[1:]), "") for match in _ANSWER.finditer(text)]
         *_, text = [text, *(inner for inner in held if box_of(inner.strip()) is None)]
         text = _END.sub(" ", text)
     text = _NUMBERED.sub("", text)

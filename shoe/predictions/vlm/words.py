@@ -62,6 +62,11 @@ def parse_pair_words(pair: Pair) -> Words | None:
         lists = [(each, each[0][1] if score is None else score) for each, score in lists]
         pair = pair._replace(score=own_score or score_of_target)
     stated = [(words, score if len(each) == 1 else own) for each, score in lists for words, own in each]
+    if len(stated) > 1:  # {"verb": "ride", "action": "riding the horse"} is one verb
+        firsts: dict[tuple[str, ...], tuple[str, Any]] = {}
+        for words, score in stated:
+            firsts.setdefault(_base_form(words, target), (words, score))
+        stated = list(firsts.values())
     subject, verbs = pair.subject, [words for words, _ in stated]
     if not verbs and not phrase:
         subject, verbs, target, phrase = _from_texts(subject, target, pair.texts)
@@ -89,6 +94,12 @@ def parse_pair_words(pair: Pair) -> Words | None:
     if not target and (name := pair.object.key or ("person" if pair.object.side == "human" else "")):
         return parse_pair_words(pair._replace(target=name))
     return Words(unparsed=phrase or verbs[0])
+
+
+def _base_form(verb: str, target: str) -> tuple[str, ...]:
+    words, thing = text.tokens(text.plain(verb)), text.tokens(text.plain(target))
+    rest = (word for word in words[1:] if word not in _FUNCTION_WORDS and word not in thing)
+    return (*bases(words[0], "verb")[:1], *rest) if words else ()
 
 
 def _passive_of_person(subject: str, source: str, target: str) -> _ParsedWords | None:
