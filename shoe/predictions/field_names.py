@@ -141,6 +141,7 @@ _VERDICTS = _UNSURE | _set(
 _OF_OTHERS = _set("label correct decision")  # perhaps of the ground truth or of a person, except within a reply
 _PROMPT = _set("prompt prompts question query queries instruction instructions system input inputs user tools schema")
 _TRUTH = _set("gt ground truth solution expected gold annotation annotations")
+_OF_TRUTH = _set("gt ground_truth groundtruth annotation annotated")
 _REFERENCE = _set("reference correct target true right label")
 _PREDICTED = _set("pred predicted prediction model output hat")
 _NOT_PREDICTED = _TRUTH | _set("true actual queried query original")
@@ -193,6 +194,18 @@ def is_truth(key: object, value: Any, *, has_answer: bool = False) -> bool:
     if isinstance(value, list):
         return words == ("reference",) and any(isinstance(each, dict) for each in value)
     return not _DATA_KEYS.isdisjoint(words) and len(words) == 1 and isinstance(value, str) and holds_data(value)
+
+
+def marks_truth(key: object, value: Any) -> bool:
+    """Return whether a key says that its record is an annotation: {"is_gt": true}, {"source": "gt"}."""
+    if type(value) is bool:
+        return value and not _TRUTH.isdisjoint(meaning(key).words)
+    return isinstance(value, str) and plain(value) in _OF_TRUTH and meaning(key).part not in ("verb", "phrase", "box")
+
+
+def is_of_pair(key: object) -> bool:
+    """Return whether a key of a score is for the whole interaction: "hoi_score", "total"."""
+    return not _OF_PAIR.isdisjoint(meaning(key).words)
 
 
 def is_verdict(key: object) -> bool:

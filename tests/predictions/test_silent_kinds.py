@@ -377,6 +377,28 @@ def test_a_verb_of_v_coco_that_is_also_the_object_is_read(tmp_path: Path) -> Non
     assert (table.verbs, notes.count("unparsed")) == (("skateboard",), 0)
 
 
+@pytest.mark.parametrize("mark", ['"is_gt": true', '"source": "gt"', '"kind": "ground_truth"'])
+def test_annotations_among_predictions_are_left_out(tmp_path: Path, mark: str) -> None:
+    rows, notes = written(tmp_path, f'{RECORD}, "x": 0}}\n{RECORD}, {mark}}}')
+    assert (rows, notes.count("denied")) == ([("ride", "horse", 1.0)], 1)
+
+
+@pytest.mark.parametrize(
+    ("scores", "score"),
+    [
+        ('"scores": {"human": 0.9, "object": 0.8, "verb": 0.7, "total": 0.5}', 0.5),
+        ('"verb_score": 0.7, "human_score": 0.9', 0.7),
+        ('"predicate": {"label": "ride", "score": 0.7}, "triplet_score": 0.5', 0.5),
+    ],
+)
+def test_the_score_of_the_whole_interaction_counts_and_others_are_named(
+    tmp_path: Path, scores: str, score: float
+) -> None:
+    verb = "" if "predicate" in scores else '"verb": "ride", '
+    rows, notes = written(tmp_path, f'{{"image": "a.jpg", {PAIR}, {verb}"object": "horse", {scores}}}')
+    assert (rows, any("not read" in line for line in notes.lines())) == ([("ride", "horse", score)], True)
+
+
 def test_a_number_as_object_is_named(tmp_path: Path) -> None:
     with input_error("'7'", "numbers are not words", field="object"):
         written(tmp_path, f'{{"image": "a.jpg", {PAIR}, "verb": "ride", "object": 7}}')

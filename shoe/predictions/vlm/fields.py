@@ -2,6 +2,7 @@
 
 import re
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,7 +12,9 @@ from shoe.lexicon import text
 from shoe.predictions.field_names import (
     Meaning,
     is_denied,
+    is_of_pair,
     judges,
+    marks_truth,
     meaning,
     meaning_of_kind,
     only_judges,
@@ -80,6 +83,9 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     for key in [key for key in record if key in details or (is_denied(key) and verdict_of(record[key]) is None)]:
         if value := record.pop(key):
             fields.unread[str(key)] = value
+    for key in [key for key, value in record.items() if marks_truth(key, value)]:  # a row of the annotations
+        fields.verdicts[str(key)] = False
+        del record[key]
     texts = [(key, value) for key, value in record.items() if isinstance(value, str)]
     said = [key for key, _ in texts if meaning(key).part in ("verb", "phrase")]
     # {"person": {"action": "standing", ...}, "interaction": "riding", ...}: the words of the pair count
@@ -126,10 +132,12 @@ def fields_of(record: dict[Any, Any]) -> Fields:
         elif info.part == "score":
             if not info.side and (fields.score is None or key in ("score", "confidence")):
                 by_part = value.items() if isinstance(value, dict) else ()
-                parts = (score for part, score in by_part if meaning(part).part in ("phrase", "verb", "score"))
+                parts = [part for part, _ in by_part if meaning(part).part in ("phrase", "verb", "score")]
+                part = next(chain(filter(is_of_pair, dict(by_part)), parts), None)
                 fields.unread |= {score_key: fields.score} if score_key else {}
-                fields.score, score_key = next(parts, value), str(key)
-            elif not info.side and rank(key) < 2:
+                fields.unread |= {f"{key}.{other}": score for other, score in by_part if other != part and parts}
+                fields.score, score_key = value if part is None else value[part], str(key)
+            elif info.side or rank(key) < 2:
                 fields.unread[str(key)] = value
         elif isinstance(value, dict | list):
             _sort_structure(fields, key, info, value)
@@ -146,6 +154,9 @@ def fields_of(record: dict[Any, Any]) -> Fields:
             (fields.unread if of_item else fields.references)[info.side or str(key)] = value
         else:
             fields.unread[str(key)] = value
+    if is_of_pair(score_key) and len(fields.verbs) == 1 and fields.verbs[0].score is not None:
+        fields.unread["score of the verb"] = fields.verbs[0].score
+        fields.verbs = [Verb(fields.verbs[0].text)]
     return fields
 
 

@@ -10,7 +10,16 @@ import msgspec
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Rows
 from shoe.core.io.json import describe_value
-from shoe.predictions.field_names import ANSWERS, ANSWERS_WITH_BOXES, CHATS, REFUSALS, is_prompt, is_truth, meaning
+from shoe.predictions.field_names import (
+    ANSWERS,
+    ANSWERS_WITH_BOXES,
+    CHATS,
+    REFUSALS,
+    is_prompt,
+    is_truth,
+    marks_truth,
+    meaning,
+)
 from shoe.predictions.notes import TWO, ReadNotes
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.answers import Answer, are_parts, best_answer, caption_interactions, context_fields
@@ -162,7 +171,8 @@ def parse_record(record: dict[Any, Any]) -> Record:
             return Record(image, wrapper, {k: value for k, value in record.items() if k not in (key, *chat_keys)})
     if has_pair and any(record[key] is None for key in answer_keys):
         return Record(image, Wrapper([None]), {key: value for key, value in record.items() if key not in answer_keys})
-    candidates = {key: value for key, value in record.items() if not is_prompt(key) and not is_truth(key, value)}
+    kept = (key for key, value in record.items() if marks_truth(key, value) or not is_truth(key, value))
+    candidates = {key: record[key] for key in kept if not is_prompt(key)}
     wrapper = open_other_keys(record, [key for key in candidates if holds_box(candidates[key])])
     if wrapper.error or not (has_pair or any(map(holds_box, candidates.values()))):
         is_bare = all(meaning(key).part in ("image", "width", "height") for key in record)
