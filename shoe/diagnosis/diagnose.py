@@ -37,9 +37,10 @@ from shoe.predictions.notes import ReadNotes
 from shoe.predictions.numbering import check_numbering
 from shoe.predictions.pair_predictions import Pairs, pairs_of, triplet_scores
 from shoe.scoring.entries import Means
+from shoe.scoring.inverted import inverted_scores
 from shoe.scoring.matching.persons import PersonMatches
 from shoe.scoring.matching.task import Task
-from shoe.scoring.score import inverted_scores, reading_facts, warnings
+from shoe.scoring.score import reading_facts, warnings
 from shoe.similarity import Similarity, similarity_for
 
 # A diagnosis by role (docs/v-coco.md): triplets of a person, a box and its role in an action, whatever the object.
