@@ -363,7 +363,12 @@ def test_the_person_and_the_words_of_the_pair_are_found(tmp_path: Path, row: str
 
 @pytest.mark.parametrize(
     "reply",
-    ['{"reasoning": "She seems to feed it.", "answer": "pet"}', r"She feeds it at first sight. \boxed{\text{pet}}"],
+    [
+        '{"reasoning": "She seems to feed it.", "answer": "pet"}',
+        r"She feeds it at first sight. \boxed{\text{pet}}",
+        "She feeds it. #### pet",
+        "feeding\n\nSorry, I meant pet.",
+    ],
 )
 def test_the_answer_about_one_pair_counts_not_its_reasoning(tmp_path: Path, reply: str) -> None:
     rows, _ = written(tmp_path, f'{{"image": "a.jpg", {PAIR}, "object": "giraffe", "response": {json.dumps(reply)}}}')

@@ -492,6 +492,8 @@ _ONE_VERB = r"[a-z]+(?:[ _-](?:on|at|with|under|up|in|to|off|from))?"
 _VERBS = re.compile(rf"({_ONE_VERB}(?:\s*[,;]\s*(?:and\s+)?{_ONE_VERB})+)(?=\s*(?:[,;|]|\Z))", re.I)
 _BULLET, _BREAK = re.compile(r"[ \t]*[-*][ \t]+|\n"), re.compile(r"\s*<br\s*/?>\s*", re.I)
 _WIDEST = 20
+_ADDS = re.compile(r"\b(?:also|too|as well|can ?not|unable|un?sure|more)\b|n['’]t\b")  # and takes nothing back
+_TAKEN_BACK = re.compile(patterns("taken_back", REPLY), re.I)
 _SIDE_BOX = re.compile(patterns("side_box", REPLY))
 _GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider gaps are shortened, because they are slow to match
 LONGEST, _LONGEST_REPLY = 20_000, 2000  # characters of a text, and of a reply about one pair, that are read
@@ -507,7 +509,11 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
         text = _VERB_BLOCK.sub(lambda m: f"{m[1]}: {', '.join(filter(None, _BULLET.split(m[2])))}\n", text)
     if len(context.entities) == 2 and len(text) <= _LONGEST_REPLY and not BOX_LIKE.search(text):
         text = labels_of_reply(text)
-    if (final := without_draft(text)) != text:
+    final = without_draft(text)
+    if len(context.entities) == 2 and not BOX_LIKE.search(final):
+        *_, last = _TAKEN_BACK.split(final)
+        final = final if _ADDS.search(last) or not last.strip() else last
+    if final != text:
         reading = Reading(says_none=True) if says_none(final) else interactions_of_text(final, context)
         return replace(reading, replaced=reading.replaced + 1)
     text = text if context.entities else rewrite_pair_lines(text)

@@ -101,7 +101,7 @@ def parse_json_text(text: str) -> Any:
 
 def answer_of(text: str) -> str:
     """Return the answer in a reply, without prompt and reasoning; check boxes such as ``[x]`` become ☑ or ☐."""
-    if any(mark in text for mark in ("<", "ssistant", "ASSISTANT", "\nmodel\n", "[/INST]", "◁", "\\boxed")):
+    if any(mark in text for mark in ("<", "ssistant", "ASSISTANT", "\nmodel\n", "[/INST]", "◁", "\\boxed", "####")):
         *_, last = [None, *_TURN.finditer(text)] if _MAY_TURN.search(text) else (None,)
         text = text[last.end() :] if last is not None else text
         text = _without_thinking(text)
