@@ -4,6 +4,7 @@ Times are seconds since 1970. Fields that do not apply are left out; fields that
 docstrings of structs are part of the OpenAPI schema; notes on single fields are therefore comments.
 """
 
+import time
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -67,6 +68,11 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     quota: int | None = None
     hidden: bool = False
     ends: float | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether submissions are refused now, because the leaderboard has ended."""
+        return self.ends is not None and self.ends < time.time()
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

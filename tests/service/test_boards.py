@@ -113,7 +113,10 @@ def test_a_leaderboard_that_has_ended_takes_nothing_and_says_since_when(folder: 
             late()
     with calling(folder) as client:
         assert client.get("/v1/boards").json()["boards"][0]["ends"] == 86400
-        assert "submissions until" in client.get("/boards/main").text
+        pages = {path: client.get(path).text for path in ("/boards/main", "/", "/boards", "/submit")}
+    assert all("1 Jan 1970" in pages[path] for path in ("/boards/main", "/", "/boards"))
+    assert "/submit?board" not in pages["/boards/main"]
+    assert '<option value="main" disabled' in pages["/submit"]
 
 
 def test_who_gives_up_and_tries_again_gets_no_more_than_the_quota(folder: Folder) -> None:

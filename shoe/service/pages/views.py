@@ -133,13 +133,14 @@ def front(folder: Folder, identity: Identity) -> View:
 
 
 def open_boards(folder: Folder, identity: Identity) -> list[dict[str, Any]]:
-    """Return the leaderboards in the caller's lists, as dicts of "board" and "quota", the quota of the caller's team.
+    """Return the leaderboards in the caller's lists, as dicts of "board", "quota" (of the caller's team) and "ended".
 
     Hidden leaderboards are not listed for anonymous callers, whose quotas count no submission as used.
     """
     with folder.database.read() as db:
         known = [each for each in boards.boards(folder) if identity.team is not None or not each.hidden]
-        return [{"board": each, "quota": quota_of(db, identity.team or "", each.name, each.truth)} for each in known]
+        quotas = [quota_of(db, identity.team or "", each.name, each.truth) for each in known]
+    return [{"board": b, "quota": quota, "ended": b.ended} for b, quota in zip(known, quotas, strict=True)]
 
 
 def run_list(folder: Folder, identity: Identity, filters: Mapping[str, str], after: str | None) -> View:
@@ -212,6 +213,7 @@ def board_page(folder: Folder, identity: Identity, board: Board, *, best: bool =
     with folder.database.read() as db:
         quota = quota_of(db, identity.team or "", board.name, board.truth)
     values = {"quota": quota, "best": best, "board": board, "hidden": hidden, "truth": truth}
+    values |= {"ended": board.ended}
     values |= {"standing": found, "linked": linked}
     return View("board.html", values, lambda: _board_values(found, truth, hidden=hidden, best=best))
 
