@@ -97,9 +97,10 @@ def parse_pair_words(pair: Pair) -> Words | None:
 
 
 def _base_form(verb: str, target: str) -> tuple[str, ...]:
+    """Return the words of a verb, the first in its base form, without articles and without words of the object."""
     words, thing = text.tokens(text.plain(verb)), text.tokens(text.plain(target))
     rest = (word for word in words[1:] if word not in _FUNCTION_WORDS and word not in thing)
-    return (*bases(words[0], "verb")[:1], *rest) if words else ()
+    return (*(bases(words[0], "verb")[:1] or words[:1]), *rest) if words else ()
 
 
 def _passive_of_person(subject: str, source: str, target: str) -> _ParsedWords | None:
