@@ -32,16 +32,18 @@ def inverted_scores(task: Task, strict: StrictOptions | None, by_person: Sequenc
         rows, pairs = ranked_rows(task, strict), task.exact_overlaps(strict.coordinates, strict.rule)
         right = mask_of(pairs.prediction, len(table))[rows].astype(np.float64)
         score, name = table.score[rows], "strict"
-        auc = low_auc(task.hoi[rows], score, right)
+        order = np.argsort(score)
+        auc = low_auc(task.hoi[rows], score, right, order)
         if auc is None:  # the scores of each image may be in another order than its predictions
-            of_image, deviation = _auc_within(table.image[rows], score, right, np.argsort(score))
+            of_image, deviation = _auc_within(table.image[rows], score, right, order)
             if of_image + _DEVIATIONS * deviation < _IN_IMAGE and np.ptp(score):
                 auc, where = of_image, " within images"
     for result in by_person if strict is None else ():
         if auc is None and task.truth.roles is not None:
             options, found = result.options, result.map
             entries = role_entries(task, person_matches(task, task.truth.roles, [options])[options.overlap], options)
-            auc, name = low_auc(entries.category, entries.score, entries.credit), options.protocol
+            order, name = np.argsort(entries.score), options.protocol
+            auc = low_auc(entries.category, entries.score, entries.credit, order)
     if auc is None:
         return []
     if auc > _INVERTED_IN_CLASS or where:
@@ -60,7 +62,7 @@ def inverted_scores(task: Task, strict: StrictOptions | None, by_person: Sequenc
     ]
 
 
-def low_auc(category: NDArray[np.integer], score: Floats, credit: Floats) -> float | None:
+def low_auc(category: NDArray[np.integer], score: Floats, credit: Floats, order: Indices) -> float | None:
     """Return the area under the ROC curve (AUC) if right predictions have lower or hardly higher scores, else None.
 
     The AUC is the fraction of pairs (right, wrong) in which the right prediction has the higher score; ties count half.
@@ -68,13 +70,14 @@ def low_auc(category: NDArray[np.integer], score: Floats, credit: Floats) -> flo
     either must also be over 3.5 standard deviations of van Elteren's test (1960) below 0.5. Or it is the AUC over pairs
     of one class, if both are over 0.45 and two standard deviations below 0.6, and the scores are not all equal.
 
-    ``category``, ``score`` and ``credit`` are the (n,) class, confidence, and 1 for a right prediction, else 0.
+    ``category``, ``score`` and ``credit`` are the (n,) class, confidence, and 1 for a right prediction, else 0;
+    ``order`` are the (n,) rows by ascending score.
 
     >>> import numpy as np
-    >>> low_auc(np.zeros(60, int), np.arange(60.0), np.arange(60) < 30)
+    >>> low_auc(np.zeros(60, int), np.arange(60.0), np.arange(60) < 30, np.arange(60))
     0.0
     """
-    is_chance, auc, order = bool(np.ptp(score)) if len(score) else False, 0.5, np.argsort(score)
+    is_chance, auc = bool(np.ptp(score)) if len(score) else False, 0.5
     for group, most in ((np.zeros(len(score), np.int32), _INVERTED), (category, _INVERTED_IN_CLASS)):
         auc, deviation = _auc_within(group, score, credit, order)
         if auc < most and auc + _DEVIATIONS * deviation < 0.5:
