@@ -21,7 +21,7 @@ _NATIVE_BOXES = "the table says"
 _SINGULAR_PLURAL = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 
 SENTENCES = {
-    "two_scales": "scores mix two scales, so their ranking means nothing: {second:,} in 0..1, {count:,} above 1",
+    "two_scales": "scores mix two scales, so their ranking means nothing: {second:,} in 0..1, {count:,} outside",
     "box_ids": "box IDs seem to be off by one: they should count from 0, but no triplet of any image has the box 0",
     "other_boxes": "box IDs seem to belong to other boxes: those of {count:,} of {second:,} subject_id have another "
     "object than most: are the predictions of an image in another order than when the IDs were given?",

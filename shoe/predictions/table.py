@@ -33,27 +33,41 @@ SCORES: dict[str, Callable[[Floats], Floats]] = {
 # Two groups of scores have at least _ENOUGH members and _TIMES as many as lie between them. Where fractions end, at 1,
 # there are _STEP times as many scores below as above, and _ENOUGH more.
 _TIMES, _ENOUGH, _STEP = 2, 10, 3
+_SEVERAL, _OF_IMAGES = 5, 0.1
 
 
 def count_scales(score: Floats, image: Indices | None = None) -> tuple[int, int] | None:
-    """Return (number of scores up to 1, number above 1) if scores seem to mix two scales, as 0.9 and 95 %; else None.
+    """Return (number of scores in 0..1, number of others) if scores seem to mix two scales, as 0.9 and 95 %; else None.
 
-    No score may be negative, some are between 0 and 1, some above 1, and one condition holds: all scores from 1 to 10
-    are integers, unlike logits and sums of scores; or many scores are just below 1, few just above 1, and many far
-    above 1; or high fractions and high percentages form two groups with few scores in between. If ``image``, the (n,)
-    image index of each score, is given, the highest scores of the images are checked too.
+    Some are between 0 and 1, and one condition holds: none is negative, and all scores from 1 to 10 are integers,
+    unlike logits and sums of scores; or none is negative or above 100, and many are just below 1, few just above 1, and
+    many far above 1, or high fractions and high percentages form two groups with few scores in between. If ``image``,
+    the (n,) image index of each score, is given, the highest scores of the images are checked too; or in some images
+    all scores are in 0..1 though most of the others are not, as if the rest were logits or in another unit.
 
     >>> import numpy as np
     >>> count_scales(np.array([0.9, 95, 0.8])), count_scales(np.array([0.9, 1.7, 12.5]))
     ((2, 1), None)
     """
-    above = score[score > 1]
-    if not len(above) or not ((score > 0) & (score < 1)).any() or score.min() < 0:
+    above, outside = score[score > 1], (score < 0) | (score > 1)
+    if not outside.any() or not ((score > 0) & (score < 1)).any():
         return None
-    has_gap = not ((above < 10) & (above != np.rint(above))).any()
-    if not has_gap and (above.max() > 100 or not _are_two_groups(score, image)):
-        return None
-    return len(score) - len(above), len(above)
+    if image is None or not _are_two_kinds_of_images(outside, image):
+        if not len(above) or score.min() < 0:
+            return None
+        has_gap = not ((above < 10) & (above != np.rint(above))).any()
+        if not has_gap and (above.max() > 100 or not _are_two_groups(score, image)):
+            return None
+    return int((~outside).sum()), int(outside.sum())
+
+
+def _are_two_kinds_of_images(outside: Mask, image: Indices) -> bool:
+    """Return whether a tenth of the images with several scores have all in 0..1, though most of the others are not."""
+    number = np.bincount(image)
+    share = (np.bincount(image, outside) / np.maximum(number, 1))[number >= _SEVERAL]
+    within = share == 0
+    few = max(len(share) * _OF_IMAGES, _ENOUGH)
+    return few <= within.sum() <= len(share) - few and float(np.median(share[~within])) > 0.5
 
 
 def _are_two_groups(score: Floats, image: Indices | None) -> bool:

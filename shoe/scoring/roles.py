@@ -1,7 +1,7 @@
 """Agent AP and role AP, scored per person as in V-COCO's official script."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from shoe.core.roles import RoleTruth, Single
 from shoe.scoring.entries import AveragingRule, Entries, mean_over
 from shoe.scoring.matching.persons import PersonMatches
 from shoe.scoring.matching.task import Task
+
+_MORE, _FACTOR = 0.1, 2  # a far higher AP
 
 
 class OfAction(Document, frozen=True):
@@ -117,6 +119,27 @@ def role_scores(task: Task, protocols: Sequence[RoleOptions]) -> tuple[RoleResul
         )
         results.append(result)
     return tuple(results)
+
+
+def exchanged_roles(task: Task, results: Sequence[RoleResult]) -> list[str]:
+    """Return a warning if actions with two roles have a far higher role AP with their two roles exchanged, else []."""
+    roles, actions = task.predictions.roles, task.truth.benchmark.actions
+    first = next((result for result in results if result.options.scenario != "agent"), None)
+    other = np.arange(len(actions.entries))
+    two = [entry for entry, (action, _) in enumerate(actions.entries) if len(actions.all[action].roles) > 1]
+    other[two] = np.array(two).reshape(-1, 2)[:, ::-1].ravel()
+    if roles is None or first is None or not two:
+        return []
+    exchanged = replace(roles, score=roles.score[:, other], role=roles.role[:, other])
+    after = role_scores(Task(replace(task.predictions, roles=exchanged), task.truth), [first.options])[0]
+    before, better = (float(np.mean(each.ap[two][each.in_mean[two]])) for each in (first, after))
+    if not better >= max(before + _MORE, _FACTOR * before):
+        return []
+    names = ", ".join(dict.fromkeys(actions.names[actions.entries[entry][0]] for entry in two))
+    return [
+        f"roles: the mean AP of {names} would be {100 * better:.2f} instead of {100 * before:.2f} if their object "
+        "(obj) and instrument (instr) were exchanged: does the file exchange them?"
+    ]
 
 
 def person_matches(task: Task, truth: RoleTruth, protocols: Iterable[RoleOptions]) -> dict[Overlap, PersonMatches]:

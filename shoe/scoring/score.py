@@ -31,7 +31,7 @@ from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.inverted import inverted_scores
 from shoe.scoring.matching.repeats import repeated
 from shoe.scoring.matching.task import Boxes, Task
-from shoe.scoring.roles import ByPerson, RoleResult, role_scores
+from shoe.scoring.roles import ByPerson, RoleResult, exchanged_roles, role_scores
 from shoe.scoring.semantic import Semantic, SemanticResult, semantic_score
 from shoe.scoring.strict import Strict, StrictResult, strict_credits, strict_score
 from shoe.similarity import Similarity, similarity_for
@@ -308,6 +308,7 @@ class Report:
             *self.said,
             *(self.notes.urgent() if self.notes else []),
             *inverted_scores(self.task, self.strict.options if self.strict else None, self.role_results),
+            *exchanged_roles(self.task, self.role_results),
             *empty_words(self.task, sum(self.notes.examples("unparsed").values()) if self.notes else 0),
             *warnings(self.task, self.box_check, self.numbering_check, self.notes),
         ]
@@ -326,7 +327,7 @@ class Report:
 
     @cached_property
     def doubts(self) -> list[str]:
-        """Notes on exact repeats, words that are no labels, and all-equal scores (with SHOE, or if they affect mAP)."""
+        """Notes on exact repeats, words that are no labels, and mostly equal scores (if SHOE or mAP is affected)."""
         lines = []
         if self.repeats:
             verb = "repeats" if self.repeats == 1 else "repeat"
@@ -336,11 +337,14 @@ class Report:
             lines.append(
                 f"repeats    {pluralize(self.repeats, 'prediction')} {verb} another prediction exactly{charged}"
             )
-        if self.has_equal_scores:
+        score = self.predictions.score
+        most = float(np.partition(score, len(score) // 2)[len(score) // 2]) if len(score) > 1 else 0.0
+        if (tied := int((score == most).sum())) > max(len(score) / 2, 1):
             equal = ["SHOE-mAP does not depend on their order"] if self.semantic else []
             if any(result.ties_matter for result in self.strict_results):
                 equal.append("strict mAP depends on their order in the file")
-            lines += [f"scores     all predictions have the same score: {', and '.join(equal)}"] if equal else []
+            which = "all" if tied == len(score) else f"{tied:,} of {len(score):,}"
+            lines += [f"scores     {which} predictions have the same score: {', and '.join(equal)}"] if equal else []
         roles = self.predictions.roles
         if self.role_results and roles is None and self.predicted:
             lines.append("by person  triplets hold no actions without an object (stand, walk), which are missed")

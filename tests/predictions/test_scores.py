@@ -80,17 +80,28 @@ def test_two_scales_are_told_from_one(model: str, mixed: str) -> None:
 
 @pytest.mark.parametrize("model", PREDICTIONS)
 def test_fractions_are_told_from_scores_of_0_to_10(model: str) -> None:
-    """If fractions end at 1, where few scores of the other scale are: not those of the detector, with few above 0.8."""
+    """If fractions end at 1, where few scores of the other scale are, or if they are those of other images."""
     table = shoe.read_predictions(PREDICTIONS[model])
     image, rng = table.image.astype(np.int64), np.random.default_rng(0)
     by_image, by_row = (rng.random(200) < 0.5)[image], rng.random(len(table)) < 0.5
     half_steps = np.round(table.score * 20) / 20
     for chosen, score in ((by_image, table.score), (by_row, np.maximum(half_steps, 0.5))):
         both = np.where(chosen, 10 * score, score)
-        is_known = model == "free text" or chosen is by_row
-        assert count_scales(both, image) == (((both <= 1).sum(), (both > 1).sum()) if is_known else None)
+        assert count_scales(both, image) == ((both <= 1).sum(), (both > 1).sum())
     for scale in (2, 5, 10):
         assert count_scales(scale * table.score, image) is None
+
+
+def test_logits_or_other_units_in_some_images_are_told() -> None:
+    table = shoe.read_predictions(PREDICTIONS["detector"])
+    image = table.image.astype(np.int64)
+    logit = np.log(table.score / (1 - table.score))
+    for other in (logit, 1000 * table.score, logit - 3):
+        for chosen in (image % 2 == 0, image < 30, image >= 30):
+            both = np.where(chosen, other, table.score)
+            assert count_scales(both, image) == (((both >= 0) & (both <= 1)).sum(), ((both < 0) | (both > 1)).sum())
+        for change in (0, 1, 5):
+            assert count_scales(other + change, image) is None
 
 
 def test_scores_up_to_10_of_right_detectors_are_one_scale() -> None:

@@ -312,7 +312,7 @@ def test_no_interaction_is_never_the_object_and_is_not_left_out(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("scores", "code", "values"),
     [
-        ([0.9, 95, 0.8], "two_scales", ["2 in 0..1", "1 above 1"]),
+        ([0.9, 95, 0.8], "two_scales", ["2 in 0..1", "1 outside"]),
         (["0,9", 0.5, 0.5], "scores_unread", ["1 score ", ": '0,9'"]),
         ([0.5] * 5 + [float("nan")], "scores_unread", ["1 score ", ": nan"]),
     ],

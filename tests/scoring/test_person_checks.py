@@ -141,6 +141,21 @@ def test_shifted_actions_repeats_and_unread_keys(scored: Scored, records: list[R
     assert list(extra.notes.unread) == ["hold_object"]
 
 
+def test_exchanged_roles_and_equal_scores_are_reported(scored: Scored, records: list[Record]) -> None:
+    other = {
+        f"{name}_{role}": f"{name}_{end}"
+        for name, *roles in (("hit", "obj", "instr"), ("eat", "obj", "instr"), ("cut", "obj", "instr"))
+        for role, end in (roles, roles[::-1])
+    }
+    assert warned(scored(records), "roles:") == []
+    (line,) = warned(scored([record | {key: record[other[key]] for key in other} for record in records]), "roles:")
+    assert "mean AP of hit, eat, cut would be" in line
+    equal = scored([record | {f"{name}_agent": 0.5 for name in ACTIONS.names} for record in records])
+    assert [line for line in equal.doubts if "all agent scores are equal" in line]
+    level = scored([record | {key: [*record[key][:4], 0.5] for key in PAIRS} for record in records])
+    assert [line for line in level.doubts if "all role scores are equal" in line]
+
+
 def test_exchanged_boxes_can_be_read_with_one_role_box_per_person(scored: Scored, records: list[Record]) -> None:
     def pairs_of(record: Record) -> list[Record]:
         placed = [key for key in PAIRS if any(record[key][:4])]
