@@ -152,8 +152,18 @@ _DENIED = _set("not negative excluded impossible absent false wrong unlikely pre
 _OF_EITHER = _PREDICTED | _NOT_PREDICTED
 _NAMES, _CLASSES = _set("name names label labels noun word"), _set("class classes cls category categories")
 _ABOUT_VERB = _CLASSES | _set(
-    "type tense definition description synonyms similar candidate possible initial draft other secondary scene pose"
+    "type tense definition description synonyms similar candidate possible initial draft other secondary scene pose "
+    "before after"
 )
+LATER = _set(
+    "final last revised refined corrected fixed improved updated extracted parsed chosen selected now after new"
+)
+"""Words of keys for a later version of an answer, or for the part of an answer that was chosen."""
+_EARLIER = _set(
+    "first initial initially original preliminary tentative provisional draft guess guesses raw candidate candidates "
+    "proposed before previous prior old"
+)
+_OF_TIME = _set("now after new last")  # perhaps in the image: "action_before", "action", "action_after"
 _OF_PAIR = _set("final overall total joint combined interaction hoi triplet")
 _ANSWER = _set("answer answers response output text completion reply")
 _DATA_KEYS = _set("label labels reference")
@@ -245,6 +255,37 @@ def unmapped(keys: tuple[object, ...]) -> frozenset[object]:
     kinds = {key: each - _RAW - _MAPPED or each & {"label"} for key, each in words.items()}
     mapped = {kind for key, kind in kinds.items() if kind and _RAW.isdisjoint(words[key])}
     return frozenset(key for key, kind in kinds.items() if kind in mapped and not _RAW.isdisjoint(words[key]))
+
+
+@lru_cache(1024)
+def outdated(keys: tuple[object, ...]) -> frozenset[object]:
+    """Return the keys of earlier versions of another key: "draft" beside "final", "verb" beside "corrected_verb".
+
+    Boxes, and scores without a word such as "initial", are no versions of each other.
+
+    >>> sorted(outdated(("first_guess", "revised"))), sorted(outdated(("raw_output", "extracted_answer", "object")))
+    (['first_guess'], ['raw_output'])
+    """
+    words = {key: frozenset(meaning(key).words) for key in keys if meaning(key).part not in ("image", "box")}
+    kinds = {key: each - LATER - _EARLIER for key, each in words.items()}
+    kinds |= {key: frozenset() for key, kind in kinds.items() if kind <= _ANSWER | _PREDICTED}
+    later = [key for key, each in words.items() if each & LATER and not each & _EARLIER]
+
+    def replaces(new: object, old: object) -> bool:
+        are_alike = kinds[new] == kinds[old]
+        if words[old] & _EARLIER:
+            return are_alike or not (kinds[new] and kinds[old])
+        is_changed = are_alike and bool(kinds[old]) and meaning(old).part != "score"
+        return is_changed and (old in later or not words[new] <= kinds[new] | _OF_TIME)
+
+    versions = [(new, old) for new in later for old in words if new != old and replaces(new, old)]
+    return frozenset(old for new, old in versions if old not in later or later.index(old) < later.index(new))
+
+
+def is_version_of_answer(key: object) -> bool:
+    """Return whether a key is a later version of the answer, such as "final", "revised" and "parsed_answer"."""
+    words = frozenset(meaning(key).words)
+    return not words.isdisjoint(LATER) and words <= LATER | _ANSWER | _PREDICTED
 
 
 def judges(key: object) -> bool:

@@ -368,11 +368,31 @@ def test_the_person_and_the_words_of_the_pair_are_found(tmp_path: Path, row: str
         r"She feeds it at first sight. \boxed{\text{pet}}",
         "She feeds it. #### pet",
         "feeding\n\nSorry, I meant pet.",
+        '{"initial_answer": "feed", "final_answer": "pet"}',
+        '{"candidates": ["feed", "hold"], "final": "pet", "reason": "close"}',
+        '["pet"]',
     ],
 )
 def test_the_answer_about_one_pair_counts_not_its_reasoning(tmp_path: Path, reply: str) -> None:
     rows, _ = written(tmp_path, f'{{"image": "a.jpg", {PAIR}, "object": "giraffe", "response": {json.dumps(reply)}}}')
     assert rows == [("pet", "giraffe", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("record", "verb", "unread"),
+    [
+        ({"raw_output": "feed", "extracted_answer": "pet"}, "pet", "raw_output"),
+        ({"raw_output": "feed", "parsed": "pet"}, "pet", "raw_output"),
+        ({"response": "feed", "parsed_answer": "pet"}, "feed", "parsed_answer"),
+        ({"response": "feed", "prediction": "pet"}, "feed", "prediction"),
+        ({"verb": "feed", "score": 0.3, "final_score": 0.8}, "feed", "final_score"),
+        ({"verb": "feed", "initial_score": 0.3, "revised_score": 0.8}, "feed", "initial_score"),
+    ],
+)
+def test_a_second_answer_or_score_is_named(tmp_path: Path, record: dict[str, Any], verb: str, unread: str) -> None:
+    given = json.loads(f'{{"image": "a.jpg", {PAIR}, "object": "giraffe"}}')
+    rows, notes = written(tmp_path, json.dumps(given | record))
+    assert ([row[:2] for row in rows], set(notes.unread)) == ([(verb, "giraffe")], {unread})
 
 
 def test_a_verb_of_v_coco_that_is_also_the_object_is_read(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from math import isfinite
+from math import isfinite, nan
 from typing import Any, NamedTuple
 
 from shoe.predictions.boxes.conventions import Convention
@@ -89,6 +89,31 @@ def number_of(value: Any) -> float | None:
         return float(value) if type(value) in (int, float) else None
     except OverflowError:
         return None
+
+
+WORDS = {
+    "certain": 0.95, "very high": 0.95, "high": 0.9, "very likely": 0.9, "likely": 0.75, "medium": 0.6, "moderate": 0.6,
+    "low": 0.3, "unlikely": 0.2, "very low": 0.1, "very unlikely": 0.1,
+}  # fmt: skip
+"""Scores for confidences in words; every report lists the words that a file contains."""
+_FRACTION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%|/\s*100?)\s*")
+
+
+def score_of(value: Any) -> tuple[float | None, str]:
+    """Return a score (NaN if absent, None if unreadable) and its notation: "%", "/", a word ("high"), or else ""."""
+    if value is None or value == "":
+        return nan, ""
+    if (number := number_of(value)) is not None:
+        return (number if number == number and abs(number) < 1e300 else None), ""
+    if isinstance(value, list) and len(value) == 1:
+        return score_of(value[0])
+    if not isinstance(value, str):
+        return None, ""
+    if fraction := _FRACTION.fullmatch(value):
+        denominator = 10.0 if fraction[2].replace(" ", "") == "/10" else 100.0
+        return float(fraction[1]) / denominator, "%" if fraction[2] == "%" else "/"
+    word = " ".join(value.lower().replace("_", " ").replace("-", " ").split())
+    return (WORDS[word], word) if word in WORDS else (None, "")
 
 
 @lru_cache(1 << 14)

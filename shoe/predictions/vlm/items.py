@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from shoe.core.errors import printable
 from shoe.core.io.json import describe_value
-from shoe.predictions.field_names import WRAPPERS, meaning, role
+from shoe.predictions.field_names import WRAPPERS, is_version_of_answer, meaning, role
 from shoe.predictions.vlm.box_marks import (
     Entity,
     can_be_verb,
@@ -194,6 +194,12 @@ class _Walker:
         if depth > _DEEPEST:
             return
         if isinstance(value, list):
+            if depth == 0 and len(context.entities) > 1 and value and all(isinstance(each, str) for each in value):
+                labels = {side: label for side, label in context.labels.items() if side == "object"}
+                self._visit_item(
+                    {**labels, "interaction": value}, context, depth
+                )  # '["hold", "ride"]', about two boxes
+                return
             if 8 < len(value) <= 11 and isinstance(value[8], str) and all(type(x) in (int, float) for x in value[:8]):
                 value = [value[:4], value[4:8], *value[8:]]
             if _is_row(value) or (len(value) == 2 and all(box_of(inner) is not None for inner in value)):
@@ -227,6 +233,10 @@ class _Walker:
         if not (fields.entities or fields.has_words) and any(_FINAL & {*meaning(k).words} for k in fields.empty_lists):
             self.reading.says_none = True
             return
+        # {"first_guess": "hold", "final": "ride"}, about two given boxes
+        versions = [words for words in fields.texts if is_version_of_answer(fields.keys_of[words])]
+        if len(versions) == 1 and len(context.entities) > 1 and not (fields.entities or fields.has_words):
+            fields.phrase, fields.texts = versions[0], []
         # {"step1": [...], "step2": [...]}: versions of one list
         versions = [k for k, child in fields.children if _VERSION.fullmatch(str(k)) and _lists_interactions(child)]
         fields.children = [each for each in fields.children if each[0] not in versions[:-1]]

@@ -17,8 +17,10 @@ from shoe.predictions.field_names import (
     REFUSALS,
     is_prompt,
     is_truth,
+    is_version_of_answer,
     marks_truth,
     meaning,
+    outdated,
 )
 from shoe.predictions.notes import TWO, ReadNotes
 from shoe.predictions.source import Source
@@ -50,6 +52,7 @@ _MOST_KEYS = 6  # shown in a message
 _MOST_KINDS = 3  # of unread replies, shown in addition to the first
 _DEEPEST = 12
 _REPLIES = ANSWERS[: ANSWERS.index("answer")]
+_SINGLE_ANSWERS = ANSWERS_WITH_BOXES | {"prediction", "pred"}
 
 
 class Tally:
@@ -133,6 +136,7 @@ class Record(msgspec.Struct):
     image: Any  # image name or ID as written; None if there is none
     answer: Wrapper | None  # possible answers; None if the record contains interactions directly
     outer: dict[Any, Any] = {}  # fields of the record besides the answer
+    others: list[object] = []  # keys of other texts that may be the answer
 
 
 def without_reference(record: dict[Any, Any]) -> dict[Any, Any]:
@@ -164,11 +168,17 @@ def parse_record(record: dict[Any, Any]) -> Record:
     has_pair = sum(any(box_of(value, key) is not None for key, value in each.items()) for each in boxed) > 1
     names = [name for name in ANSWERS if name in keys]
     answer_keys = [keys[name] for name in names if not has_pair or _is_reply(name, record[keys[name]])]
+    versions = [key for key in record if is_version_of_answer(key)]
+    if not outdated(tuple(key for key, value in record.items() if value)).isdisjoint(keys[name] for name in names):
+        answer_keys = [*versions, *answer_keys]  # {"raw_output": "I think it is held", "extracted_answer": "ride"}
     for key in [*answer_keys, *chat_keys]:
         wrapper = open_wrapper(record[key])
         if wrapper.answers or wrapper.error:
             wrapper.add_ending(open_other_keys(record, record))
-            return Record(image, wrapper, {k: value for k, value in record.items() if k not in (key, *chat_keys)})
+            said = [*versions, *(keys[name] for name in names if name in _SINGLE_ANSWERS)]
+            others = [k for k in said if k != key and record[k] != record[key] and isinstance(record[k], str)]
+            outer = {k: value for k, value in record.items() if k not in (key, *chat_keys)}
+            return Record(image, wrapper, outer, others)
     if has_pair and any(record[key] is None for key in answer_keys):
         return Record(image, Wrapper([None]), {key: value for key, value in record.items() if key not in answer_keys})
     kept = (key for key, value in record.items() if marks_truth(key, value) or not is_truth(key, value))
@@ -325,6 +335,8 @@ class Reader:
             return
         origin = Origin(self._columns.image(number, parsed_record.image, record), number)
         outer = {key: value for key, value in parsed_record.outer.items() if meaning(key).part != "image"}
+        for key in parsed_record.others:
+            self._notes.add_unread(str(key), [record[key]])
         if parsed_record.answer is None:
             self._add_structured(origin, outer)
         else:
