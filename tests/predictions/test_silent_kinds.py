@@ -371,11 +371,34 @@ def test_the_person_and_the_words_of_the_pair_are_found(tmp_path: Path, row: str
         '{"initial_answer": "feed", "final_answer": "pet"}',
         '{"candidates": ["feed", "hold"], "final": "pet", "reason": "close"}',
         '["pet"]',
+        '{"caption": "A person feeds it.", "answer": "pet"}',
+        '{"question": "What is the person doing with it?", "answer": "pet"}',
+        "It seems to be feeding it.\n### Answer\npet",
+        "The person could be holding or feeding it, but most likely pet.",
+        "The person is neither feeding nor holding the giraffe; the person pet it.",
+        "Hmm, feeding? No. pet",
+        "Hard to say, but I would guess pet",
+        "Yes: pet. No: feed, hold.",
+        "- feed\n\nRevised list:\n- pet",
+        "- pet\n\nDiscarded (no evidence):\n- feed",
+        "| verb | present |\n|---|---|\n| pet | yes |\n| feed | no |",
     ],
 )
 def test_the_answer_about_one_pair_counts_not_its_reasoning(tmp_path: Path, reply: str) -> None:
     rows, _ = written(tmp_path, f'{{"image": "a.jpg", {PAIR}, "object": "giraffe", "response": {json.dumps(reply)}}}')
     assert rows == [("pet", "giraffe", 1.0)]
+
+
+@pytest.mark.parametrize("reply", ["B", "(b)", "unclear", "Other."])
+def test_answers_that_name_no_verb_are_counted(tmp_path: Path, reply: str) -> None:
+    records = [f'{{"image": "a.jpg", {PAIR}, "object": "cup", "response": "{each}"}}' for each in ("hold", reply)]
+    rows, notes = written(tmp_path, "\n".join(records))
+    assert ([row[:2] for row in rows], notes.count("left_out")) == ([("hold", "cup")], 1)
+
+
+def test_no_without_a_question_about_a_verb_denies_nothing_that_follows(tmp_path: Path) -> None:
+    record = f'{{"image": "a.jpg", {PAIR}, "object": "cup", "response": "No, the person is washing the cup."}}'
+    assert written(tmp_path, record)[0] == [("washing", "cup", 1.0)]
 
 
 @pytest.mark.parametrize(

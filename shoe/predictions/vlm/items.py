@@ -141,6 +141,7 @@ _DEEPEST = 12
 _REFERENCE, _TWO_BOXES = "the index, ID or name of a box in the reply", "a box for the human and a box for the object"
 _FINAL = {"final", "last", "revised", "refined"}  # of {"draft": [...], "final": []}
 _VERSION = re.compile(r"(?:step|stage|draft|attempt|version|round|iteration|pass|try|model|turn)[\W_]?\w{1,12}", re.I)
+_ANSWERS = ("answer", "prediction", "conclusion", "result")
 _SIDED = ("human", "subject", "object")
 
 
@@ -233,10 +234,14 @@ class _Walker:
         if not (fields.entities or fields.has_words) and any(_FINAL & {*meaning(k).words} for k in fields.empty_lists):
             self.reading.says_none = True
             return
-        # {"first_guess": "hold", "final": "ride"}, about two given boxes
-        versions = [words for words in fields.texts if is_version_of_answer(fields.keys_of[words])]
-        if len(versions) == 1 and len(context.entities) > 1 and not (fields.entities or fields.has_words):
-            fields.phrase, fields.texts = versions[0], []
+        # {"first_guess": "hold", "final": "ride"}, or, about two given boxes, {"caption": "...", "answer": "ride"}
+        is_about = len(context.entities) > 1 and not (fields.entities or context.has_words)
+        answers = [words for words in fields.texts if is_version_of_answer(fields.keys_of[words])]
+        answers = answers or [words for words in fields.texts if is_about and plain(fields.keys_of[words]) in _ANSWERS]
+        answers = [words for words in answers if " " in words or can_be_verb(words)]
+        if len(answers) == 1 and not fields.verbs and (is_about or (len(fields.entities) > 1 and not fields.phrase)):
+            self.reading.unread += [("text", fields.phrase)] * bool(fields.phrase)
+            fields.phrase, fields.texts = answers[0], [words for words in fields.texts if words != answers[0]]
         # {"step1": [...], "step2": [...]}: versions of one list
         versions = [k for k, child in fields.children if _VERSION.fullmatch(str(k)) and _lists_interactions(child)]
         fields.children = [each for each in fields.children if each[0] not in versions[:-1]]

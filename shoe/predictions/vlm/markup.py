@@ -44,6 +44,7 @@ _PLACED = re.compile(rf"{BOX_LIKE.pattern}|\ue000")
 _HEAD = re.compile(rf"[^:：]{{0,60}}?\b(?:{AGAINST})(?:\W+\w+)?\W*", re.I)  # "Wrong candidates"
 _LONGEST_MARK = 200
 _YET = re.compile(r"(?<=not |n't )yet ", re.I)  # "is not yet riding"
+_ASIDE_OF_HEADING = re.compile(r"\s\([^()\d\n]{1,60}\)(?=:\**[ \t]*$)", re.M)  # "Discarded (no evidence):"
 _DOUBT = re.compile(r"\W*(?:it|there|i|we)\b[^\d\ue000.,]{0,60}?\bthat\b", re.I)  # "It is ruled out that he rides"
 _DENIES = re.compile(
     rf"\b(?:({AGAINST})|(?:is|are|was|do|does|did|would|could|can|will) not|cannot|never|unable|\w+n['’]t)\b"
@@ -122,7 +123,7 @@ def denies(heading: str) -> bool:
 
 def split_denied(text: str) -> tuple[str, str]:
     """Return the lines of a text that are not denied, and the denied lines; both without marks and denying headings."""
-    text, lines = _YET.sub("", text), dict[bool, list[str]]({True: [], False: []})
+    text, lines = _ASIDE_OF_HEADING.sub("", _YET.sub("", text)), dict[bool, list[str]]({True: [], False: []})
     heading, is_listed = True, False
     for line in text.split("\n"):
         items, starts = _COMMA.split(line), _LISTED.match(line) is not None

@@ -23,6 +23,7 @@ _AFTER = re.compile(rf"\W{{0,3}}?(?:(?:[:=→–—-]|->)\s*{_VERB})?\W*")
 _ABOUT_IT = re.compile(r"(\s[\w ]{2,60}?)\s(?:it|them)\b")
 _VERB_LINE = re.compile(rf"(?:(?:verbs?|actions?|interactions?)\W{{1,4}})?{_VERB}\W*", re.I)
 _PARTICLES, _GROUPS = text.PREPOSITIONS | text.PARTICLES, {"pair", "match", "set", "group", "tag"}
+ADDS = re.compile(patterns("adds", REPLY))
 _KINDS = ("first_draft", "final_list", "corrected_list", "retracted", "restated")
 _DRAFT, _FINAL, _CORRECTED, _RETRACTED, _RESTATED = (re.compile(patterns(kind, REPLY), re.I | re.M) for kind in _KINDS)
 
@@ -44,8 +45,8 @@ def without_draft(reply: str) -> str:
 def _if_other_boxes(both: re.Match[str]) -> str:
     """Return the second of two sentences if it has the same boxes as the first and does not add to it, else both."""
     said, instead = both["said"], both["instead"]
-    adds = re.search(r"\b(?:also|too|as well|both|still)\b", instead)
-    return instead if _BOX.findall(said) == _BOX.findall(instead) and not adds else both[0]
+    is_same = _BOX.findall(said) == _BOX.findall(instead)
+    return instead if is_same and not ADDS.search(instead) else both[0]
 
 
 def rewrite_pair_lines(reply: str) -> str:

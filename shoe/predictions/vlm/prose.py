@@ -14,6 +14,7 @@ from shoe.core.errors import quote
 from shoe.core.io.tolerant import values_in
 from shoe.lexicon import text
 from shoe.lexicon.phrases.words import patterns
+from shoe.lexicon.senses import bases
 from shoe.predictions.field_names import is_verdict, meaning
 from shoe.predictions.vlm.box_marks import (
     MARK,
@@ -31,9 +32,9 @@ from shoe.predictions.vlm.denials import BOX_LIKE, REPLY, says_none
 from shoe.predictions.vlm.fields import Fields, Verb
 from shoe.predictions.vlm.items import interactions_in, pair_of
 from shoe.predictions.vlm.markup import labels_of_reply, split_denied, stated_labels, take_confidence
-from shoe.predictions.vlm.pair_lines import LABELLED, LEAD, is_statement, rewrite_pair_lines, without_draft
+from shoe.predictions.vlm.pair_lines import ADDS, LABELLED, LEAD, is_statement, rewrite_pair_lines, without_draft
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
-from shoe.predictions.vlm.words import parse_pair_words, split_verbs
+from shoe.predictions.vlm.words import Interaction, parse_pair_words, split_verbs
 
 # Sentences with marks in place of boxes: "A man [1] rides a horse [2] and holds a rope [3]".
 
@@ -156,6 +157,13 @@ _END = re.compile(r"[.;!?]\s+")
 _INTRODUCTION = re.compile(patterns("introduction", REPLY), re.I)  # "Final answer: person [m] riding horse [m]"
 _HEAD = re.compile(r"([^:\ue000]{3,}?\w)\s*(?::|\s[-–—])")
 _MARKED = "\ue000"
+_QUESTION = re.compile(r"(?i)\W*(?:q\w{0,7}\W+)?(?:what|which|how|where|who|why)\b")
+_FORMER = re.compile(r"(?i)\bthe (former|latter)\b")
+_FORMER_CLAUSE = re.compile(r"(?i)(?<=\ue001)\W{1,3}\s(?=the (?:former|latter)\b)")
+_ANSWER_LEAD = re.compile(r"(?i)\A\W*(?:a|answer)\W*:\W*")
+_DETERMINER = re.compile(r"(?i).*\b(?:an?|the|his|her|their|its|this|that|one)\s")
+_HUMAN_BOX = re.compile(r"(?i)\b(?:human|person|subject)(?:['’]s)?[\s_]*(?:bounding[\s_]*)?b?box\W{0,9}\Z")
+_OTHERS = {"another", "other", "others", "second", "else", "nobody"}
 _COUNTS = "as many human boxes as object boxes, or only one human or object box"
 
 
@@ -168,7 +176,7 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
         return Reading(list(_predicates(marked)))
     if not marked.boxes:
         return reading
-    lines = (LABELLED.sub("", LEAD.sub("", line).strip()) for line in _LINE.split(raw))
+    lines = (LABELLED.sub("", LEAD.sub("", line).strip()) for line in _LINE.split(_FORMER_CLAUSE.sub("\n", raw)))
     sentences = [line for line in lines if line]
     names, adjacent = names_in(sentences), adjacent_names(sentences)
     words = {mark: name.split(None, 1)[-1] for name, mark in names.items() if NUMBERED.match(name)}
@@ -179,8 +187,11 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
     words |= nouns
     people: list[int] = []
     listed, listed_at, entries = dict[str, int](), -2, list[tuple[str, int]]()
+    named, start = None, 0  # pair that the last sentence names, and the number of items before this sentence
     for i, sentence in enumerate(" ".join(line.split()) for line in sentences):
         marks = [int(mark[1]) for mark in MARK.finditer(sentence)]
+        if marks:
+            named, start = _named_pair(sentence, marks), len(reading.items)
         if stated := listed_names(sentence):
             entries, listed_at = [*(entries if i == listed_at + 1 else ()), *stated], i
             counts = [name for name, _ in entries]
@@ -188,7 +199,9 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
             people = [mark for name, mark in listed.items() if is_person(name)]
             people = people if len(people) == 1 else []
             continue
-        if len(marks) > 1 and numbered_list(sentence, len(marks)):
+        if (len(marks) > 1 and numbered_list(sentence, len(marks))) or (
+            named and marks and (_QUESTION.match(sentence) and "?" in sentence[-3:])
+        ):
             continue
         if not marks and len(names | listed) > 1:
             own_names = adjacent.get(i, {}) | listed
@@ -197,6 +210,8 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
             noun = (nouns | {mark: name for name, mark in listed.items()}).get(first, "")
             if len(others) > 1 and noun and not is_person(noun) and " by " not in sentence:
                 continue  # a relation between things, or an act of a thing: "The horse carries the man"
+        if named and not MARK.search(sentence):
+            _add_follow_up(marked, named, sentence, reading, start)
         people = _read_sentence(marked, sentence, people, reading)
     if not reading.items:
         found = f"{len(marked.boxes)} boxes without words for an interaction"
@@ -204,10 +219,60 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
     return reading
 
 
+def _named_pair(sentence: str, marks: list[int]) -> tuple[int, int, tuple[str, ...]] | None:
+    """Return the marks of the person and the thing in a sentence with two marks, and both nouns in order; or None."""
+    first, _, second, *_ = MARK.split(FIELD_LABEL.sub(" ", sentence)) if len(marks) == 2 else ("", "", "")
+    labels = [" ".join(label.replace("*", " ").split()).strip(" :")[-_LONGEST:] for label in (first, second)]
+    people = [_names_person(label, after_box=False, acts=not i) for i, label in enumerate(labels)]
+    if people.count(True) != 1:
+        return None
+    nouns = (
+        "person" if is_of_person else _DETERMINER.split(label)[-1]
+        for label, is_of_person in zip(labels, people, strict=True)
+    )
+    return marks[people.index(True)], marks[people.index(False)], tuple(nouns)
+
+
+def _add_follow_up(
+    marked: MarkedText, named: tuple[int, int, tuple[str, ...]], said: str, reading: Reading, start: int
+) -> None:
+    """Add what a sentence without boxes, such as "He is riding it", says about the pair of the sentence before.
+
+    "Interaction: riding" and corrections ("Wait, no, he is riding it.") replace the items from ``start`` on.
+    """
+    human, thing, nouns = named
+    if back := _TAKEN_BACK.match(f"\n{said}", 1):
+        said = said[back.end() - 1 :]
+    said = _FORMER.sub(lambda match: f"the {nouns[match[1].lower() == 'latter']}", _ANSWER_LEAD.sub("", said))
+    known = [each for pair in Reading(reading.items[start:]).pairs for each in _stated(pair)]
+    noun = known[0].object if known else next(noun for noun in (*nouns, "") if noun != "person")
+    words, is_label = text.tokens(said.lower()), bool(stated_labels(said))
+    acts = words[:1] and (words[0].endswith("ing") or any(is_person(w) or w in _PRONOUNS for w in words[:5]))
+    is_about = not {"it", "them", *noun.lower().split()[-1:]}.isdisjoint(words) and _OTHERS.isdisjoint(words)
+    pair = Pair(
+        Entity(marked.boxes[human][0]), Entity(marked.boxes[thing][0]), "", numberless(noun), (), said.strip(" .")
+    )
+    if not (is_label or (acts and is_about)) or _NUMBER.search(said) or not _is_clear(pair):
+        return
+    if is_label or (back and not ADDS.search(said)):
+        reading.replaced += back is not None
+        del reading.items[start:]
+        known = []
+    verbs = [{*bases(each.verb.split()[0], "verb")[:1]} for each in known]
+    if not any({*bases(each.verb.split()[0], "verb")[:1]} in verbs for each in _stated(pair)):
+        reading.items.append(pair)
+
+
+def _stated(pair: Pair) -> tuple[Interaction, ...]:
+    return words.interactions if (words := parse_pair_words(pair)) else ()
+
+
 def _read_sentence(marked: MarkedText, sentence: str, previous_people: list[int], reading: Reading) -> list[int]:
     """Add the interactions of a sentence to ``reading``; return the box marks of people for "he" or "they"."""
     pieces = MARK.split(sentence)
     numbers = [int(number) for number in pieces[1::2]]
+    if len(numbers) == 2 and [_HUMAN_BOX.search(label) is not None for label in pieces[:4:2]] == [False, True]:
+        numbers.reverse()  # "petting giraffe: object box [m], human box [m]"
     for first, statement in _statements(tuple(pieces[::2])) if numbers else ():
         marks = numbers[first : first + statement.count(_MARKED)]
         relations = _relations(statement, bool(previous_people))
@@ -492,8 +557,11 @@ _ONE_VERB = r"[a-z]+(?:[ _-](?:on|at|with|under|up|in|to|off|from))?"
 _VERBS = re.compile(rf"({_ONE_VERB}(?:\s*[,;]\s*(?:and\s+)?{_ONE_VERB})+)(?=\s*(?:[,;|]|\Z))", re.I)
 _BULLET, _BREAK = re.compile(r"[ \t]*[-*][ \t]+|\n"), re.compile(r"\s*<br\s*/?>\s*", re.I)
 _WIDEST = 20
-_ADDS = re.compile(r"\b(?:also|too|as well|can ?not|unable|un?sure|more)\b|n['’]t\b")  # and takes nothing back
+_RULED = re.compile(r"^\s*\|[\s:]*-", re.M)
 _TAKEN_BACK = re.compile(patterns("taken_back", REPLY), re.I)
+_OUTWEIGHED, _NO_FIRST = (re.compile(patterns(kind, REPLY), re.I | re.M) for kind in ("outweighed", "no_first"))
+_NEXT_LABEL = re.compile(r"(?<!\d)[.;]\s+(?=[A-Za-z]+(?: [a-z]+)?:\s)")  # "Yes: ride. No: hold."
+_NO_WORD = re.compile(r"\W*(?:[a-h]|other|un(?:clear|known|certain|sure))\W*", re.I)
 _SIDE_BOX = re.compile(patterns("side_box", REPLY))
 _GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider gaps are shortened, because they are slow to match
 LONGEST, _LONGEST_REPLY = 20_000, 2000  # characters of a text, and of a reply about one pair, that are read
@@ -508,16 +576,21 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
         text = _BLOCK.sub(r": [\1, \2, \3, \4]\n", text)
         text = _VERB_BLOCK.sub(lambda m: f"{m[1]}: {', '.join(filter(None, _BULLET.split(m[2])))}\n", text)
     if len(context.entities) == 2 and len(text) <= _LONGEST_REPLY and not BOX_LIKE.search(text):
-        text = labels_of_reply(text)
+        text = text if context.has_words else _NO_FIRST.sub("", text)
+        text = labels_of_reply(_NEXT_LABEL.sub("\n", text))
+    if len(text) <= _LONGEST_REPLY and (shorter := _OUTWEIGHED.sub("", text)).strip(" .,"):
+        text = shorter
     final = without_draft(text)
     if len(context.entities) == 2 and not BOX_LIKE.search(final):
         *_, last = _TAKEN_BACK.split(final)
-        final = final if _ADDS.search(last) or not last.strip() else last
+        final = final if ADDS.search(last) or not last.strip() else last
     if final != text:
         reading = Reading(says_none=True) if says_none(final) else interactions_of_text(final, context)
         return replace(reading, replaced=reading.replaced + 1)
     text = text if context.entities else rewrite_pair_lines(text)
-    text, denied = split_denied(_HEADINGS.sub(r"Human: \1; Verb: \2; Object: \3", text))
+    text, denied = _HEADINGS.sub(r"Human: \1; Verb: \2; Object: \3", text), ""
+    if not _RULED.search(text):  # "yes" and "no" in a table belong to their column
+        text, denied = split_denied(text)
     if denied:
         pairs = [pair._replace(verdicts=(("", False),)) for pair in interactions_of_text(denied, context).pairs]
         return Reading([*interactions_of_text(text, context).items, *pairs])
@@ -531,9 +604,11 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
     if len(boxes) == 2 and (context.has_words or context.label):
         return Reading([pair_of(replace(context, entities=[Entity(box) for box in boxes], verdicts={}))])
     if not boxes and len(context.entities) == 2:
-        lines = filter(is_statement, (LEAD.sub("", line) for line in text.split("\n")))
+        lines = [*filter(is_statement, (LEAD.sub("", line) for line in text.split("\n")))]
+        unclear = [Problem("words", quote(line), "a verb") for line in lines if _NO_WORD.fullmatch(line)]
+        lines = [line for line in lines if not _NO_WORD.fullmatch(line)]
         pairs = [pair_of(replace(context, verbs=[], phrase=line, names=[], verdicts={})) for line in lines]
-        return Reading([pair for pair in pairs if not context.has_words or _is_clear(pair)])
+        return Reading([*(pair for pair in pairs if not context.has_words or _is_clear(pair)), *unclear])
     return interactions_of_sentences(marked)
 
 

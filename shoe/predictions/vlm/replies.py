@@ -33,6 +33,7 @@ _END = re.compile(patterns("token", REPLY))
 _CHECKBOX = re.compile(r"^([ \t]*+(?:(?:[-*+]|\d+[.)])[ \t]*+)?)\[([ xX]?)\](?=[ \t]+[^\s,\]}])", re.MULTILINE)
 _NUMBERED = re.compile(r"\bno\.[ \t]*(?=\d+\s*[:.)])", re.I)  # "Interaction No. 1:" denies nothing
 _FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
+_OPENS = re.compile(r"```\w*\s*\Z")
 _DRAFT = re.compile(patterns("draft", REPLY), re.I)
 _HEADING = re.compile(r"\b(?:person|human|man|woman|object|pair)\s*#?(\d+|[A-Z])\b\W*(?:```\w*\s*)?\Z", re.I)
 _LAST = re.compile(r"\b(?:answer|output|result|boxed)\b|\A(?:```\w*|\W)*\Z", re.I)
@@ -131,6 +132,12 @@ def _scan_text(text: str, count: Callable[[Any, list[Any]], int], *, in_fences: 
     start, end = min(text.find(mark) % (len(text) + 1) for mark in "{["), max(text.rfind("}"), text.rfind("]")) + 1
     clean = parse_json_text(text[start:end]) if start < end else None  # one clean JSON value that spans all brackets
     found = [FoundObject(clean, start, end)] if isinstance(clean, dict | list) else values_in(text)
+    from shoe.predictions.vlm.markup import denies
+
+    gaps = (text[start : part.start] for start, part in zip([0, *(part.end for part in found)], found, strict=False))
+    heads = [_OPENS.sub("", gap).rstrip("* \n").rpartition("\n")[2] for gap in gaps]
+    kept = [part for part, head in zip(found, heads, strict=True) if not (head.endswith(":") and denies(head))]
+    found = kept or found  # without "Discarded: [...]"
     pool = [part.value for part in found if part.value is not None]
     counts = [0 if part.value is None else count(part.value, pool) for part in found]
     with_items = [i for i, number in enumerate(counts) if number]
