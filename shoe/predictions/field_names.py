@@ -200,19 +200,17 @@ def outdated(keys: tuple[object, ...]) -> frozenset[object]:
     (['first_guess'], ['raw_output'])
     """
     words = {key: frozenset(meaning(key).words) for key in keys if meaning(key).part not in ("image", "box")}
-    kinds = {key: each - LATER - _EARLIER for key, each in words.items()}
-    kinds |= {key: frozenset() for key, kind in kinds.items() if kind <= _ANSWER | _PREDICTED}
+    kinds = {key: each - LATER - _EARLIER - _ANSWER - _PREDICTED for key, each in words.items()}
     later = [key for key, each in words.items() if each & LATER and not each & _EARLIER]
 
     def replaces(new: object, old: object) -> bool:
-        are_alike = kinds[new] == kinds[old]
         if words[old] & _EARLIER:
-            return are_alike or not (kinds[new] and kinds[old])
-        is_changed = are_alike and bool(kinds[old]) and meaning(old).part != "score"
-        return is_changed and (old in later or not words[new] <= kinds[new] | _OF_TIME)
+            return kinds[new] == kinds[old] or not (kinds[new] and kinds[old])
+        is_alike = bool(kinds[old]) and kinds[new] == kinds[old] and meaning(old).part != "score"
+        return is_alike and (old in later or not words[new] <= kinds[new] | _OF_TIME)
 
-    versions = [(new, old) for new in later for old in words if new != old and replaces(new, old)]
-    return frozenset(old for new, old in versions if old not in later or later.index(old) < later.index(new))
+    found = [(i, old) for i, new in enumerate(later) for old in words if new != old and replaces(new, old)]
+    return frozenset(old for i, old in found if old not in later[i:])
 
 
 def is_version_of_answer(key: object) -> bool:

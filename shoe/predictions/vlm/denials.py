@@ -1,6 +1,7 @@
 """Replies that deny all interactions, such as "Nobody is here", and replies in which a model refuses to answer."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from shoe.lexicon.phrases.parse import parse_phrase
@@ -9,6 +10,13 @@ from shoe.lexicon.senses import bases
 
 REPLY = "reply_patterns.txt"
 """File of the lexicon with the patterns of replies."""
+
+
+def compiled(kinds: str, flags: re.RegexFlag = re.NOFLAG) -> Iterator[re.Pattern[str]]:
+    """Yield the compiled pattern of each kind of reply patterns; ``kinds`` are separated by blanks."""
+    return (re.compile(patterns(kind, REPLY), flags) for kind in kinds.split())
+
+
 _NONE = re.compile(patterns("none", REPLY), re.I)
 _DENIES = re.compile(rf"\b(?:{patterns('denies', REPLY)})\b|n['’]t\b|\[\s*\]", re.I)
 _CLAUSE, _OTHER = (re.compile(patterns(kind, REPLY), re.I) for kind in ("clause_end", "other"))

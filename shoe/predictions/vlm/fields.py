@@ -225,19 +225,17 @@ def _sort_structure(fields: Fields, key: object, info: Meaning, value: Any) -> N
 def _judged_verbs(value: dict[Any, Any]) -> list[Verb]:
     """Return the verbs of {verb: score, or yes or no}: {"ride": "95%"}, {"ride": "likely", "hold": "no"}; else []."""
     verdicts = {name: verdict_of(each) for name, each in value.items()}
-    scores = {name: score_of(each)[0] is not None and each not in (None, "") for name, each in value.items()}
-    are_judged = [scores[name] or verdict is not None for name, verdict in verdicts.items()]
-    are_verbs = all(isinstance(name, str) and not (meaning(name).part or meaning(name).side) for name in value)
+    scores = {name for name, each in value.items() if each not in (None, "") and score_of(each)[0] is not None}
+    are_judged = [name in scores or verdict is not None for name, verdict in verdicts.items()]
+    are_verbs = not any(meaning(name).part or meaning(name).side for name in value)
     if not all(isinstance(name, str) for name in value) or not (all(are_judged) or (any(are_judged) and are_verbs)):
         return []
-    if any(scores[name] and number_of(each) not in (0, 1) for name, each in value.items()):
-        verdicts = {name: None if scores[name] else verdict for name, verdict in verdicts.items()}
-    kept = [
-        Verb(name, value[name] if verdict is None else None)
-        for name, verdict in verdicts.items()
-        if verdict is not False
+    if any(number_of(value[name]) not in (0, 1) for name in scores):
+        verdicts |= dict.fromkeys(scores)
+    kept = [name for name, verdict in verdicts.items() if verdict is not False]
+    return [Verb(name, None if verdicts[name] else value[name]) for name in kept] or [
+        Verb(f"{name}: no") for name in value
     ]
-    return kept or [Verb(f"{name}: no") for name in value]
 
 
 def _sort_object(fields: Fields, key: object, info: Meaning, value: dict[Any, Any]) -> None:

@@ -196,10 +196,8 @@ class _Walker:
             return
         if isinstance(value, list):
             if depth == 0 and len(context.entities) > 1 and value and all(isinstance(each, str) for each in value):
-                labels = {side: label for side, label in context.labels.items() if side == "object"}
-                self._visit_item(
-                    {**labels, "interaction": value}, context, depth
-                )  # '["hold", "ride"]', about two boxes
+                thing = {side: label for side, label in context.labels.items() if side == "object"}
+                self._visit_item(thing | {"interaction": value}, context, depth)  # '["hold", "ride"]'
                 return
             if 8 < len(value) <= 11 and isinstance(value[8], str) and all(type(x) in (int, float) for x in value[:8]):
                 value = [value[:4], value[4:8], *value[8:]]

@@ -13,7 +13,7 @@ from shoe.lexicon.phrases.words import patterns
 from shoe.predictions.field_names import ANSWERS, holds_data, is_verdict, meaning
 from shoe.predictions.vlm.box_marks import can_be_verb, is_person
 from shoe.predictions.vlm.boxes import AGAINST, stance, verdict_of
-from shoe.predictions.vlm.denials import BOX_LIKE, REPLY
+from shoe.predictions.vlm.denials import BOX_LIKE, REPLY, compiled
 from shoe.predictions.vlm.images import plain
 from shoe.predictions.vlm.replies import answer_of
 
@@ -23,8 +23,7 @@ _NO_WORD, _YES_WORD, _NO, _YES = (patterns(kind, REPLY) for kind in ("no_word", 
 _ONLY_VERDICT = re.compile(
     rf"\W*?(?:is )?(?:({_YES})(?!\w).*|(?:{_NO})(?: (?:he|she|it|they|there|this|that|the|i)\b.*)?)\W*", re.I
 )
-_END = re.compile(r"[.!?,;:/。，、；：！？\n()—–]+|\s-\s|\b(?:and|or|but)\b", re.I)
-_LEAD_IN = re.compile(r"\b(?:answer|conclusion|verdict|therefore|thus|hence|so|say|definitely|probably)\b", re.I)
+_END, _LEAD_IN, _YET, _DOUBT = compiled("verdict_end lead_in yet doubt", re.I)
 _COMMAND, _DECORATION = re.compile(r"\\[a-z]+\s*\{([^{}]*)\}"), re.compile(r"[$*`\"'#>\ufe0f]")
 _STRUCK, _WORD = re.compile(r"~~([^~\n]+)~~"), re.compile(r"\w")
 _TOPIC = r"(?:[\w' ]{0,60}?\b)?"  # "The following interactions are" before "not present:"
@@ -38,20 +37,16 @@ _AFTER = re.compile(
     rf"|\A\W*(?:({_NO_WORD})|(?:{_YES_WORD})))[)\]]?(?:\s*\([\d. ]+%?\))?[\s.!*]*\Z",
     re.I,
 )
-_COMMA = re.compile(r"[,;]\s*")
-_SEPARATOR = re.compile(r"(?<!\s)\s*[:=|,?–—→…(\[]\s*|\s[-=]+>?\s+|[.!]\s+")
+_COMMA, _SEPARATOR, _LISTED = compiled("comma separator listed")
 _PLACED = re.compile(rf"{BOX_LIKE.pattern}|\ue000")
 _HEAD = re.compile(rf"[^:：]{{0,60}}?\b(?:{AGAINST})(?:\W+\w+)?\W*", re.I)  # "Wrong candidates"
 _LONGEST_MARK = 200
-_YET = re.compile(r"(?<=not |n't )yet ", re.I)  # "is not yet riding"
 _ASIDE_OF_HEADING = re.compile(r"\s\([^()\d\n]{1,60}\)(?=:\**[ \t]*$)", re.M)  # "Discarded (no evidence):"
-_DOUBT = re.compile(r"\W*(?:it|there|i|we)\b[^\d\ue000.,]{0,60}?\bthat\b", re.I)  # "It is ruled out that he rides"
 _DENIES = re.compile(
     rf"\b(?:({AGAINST})|(?:is|are|was|do|does|did|would|could|can|will) not|cannot|never|unable|\w+n['’]t)\b"
     r"|\A\W*(?:(?:there (?:is|are)|i (?:see|find|found)) )?(?:not|no|none|nothing)\b",
     re.I,
 )
-_LISTED = re.compile(r"\s*(?:[-*•+]\s|\(?\d{1,3}[.):])")
 
 
 @lru_cache(4096)

@@ -28,7 +28,7 @@ from shoe.predictions.vlm.box_marks import (
     numberless,
 )
 from shoe.predictions.vlm.boxes import Box, box_of, corners_in
-from shoe.predictions.vlm.denials import BOX_LIKE, REPLY, says_none
+from shoe.predictions.vlm.denials import BOX_LIKE, REPLY, compiled, says_none
 from shoe.predictions.vlm.fields import Fields, Verb
 from shoe.predictions.vlm.items import interactions_in, pair_of
 from shoe.predictions.vlm.markup import labels_of_reply, split_denied, stated_labels, take_confidence
@@ -40,10 +40,8 @@ from shoe.predictions.vlm.words import Interaction, parse_pair_words, split_verb
 
 # Words that announce a box or name its side. If nouns follow their boxes, "at" belongs to the verb.
 FIELD_LABEL, LEADING_LABEL = (re.compile(patterns("box_label", REPLY) % at, re.I) for at in ("located|at", "located"))
-NUMBERED = re.compile(r"[\[(<#]\w{1,6}[\])>]?[:.]?\s+\w")
+NUMBERED, _COPULA, _LISTED = compiled("mark_number copula_end mark_separator")
 LONG_NOUN = 4
-_COPULA = re.compile(r"\s+(?:is|are|was)\Z")
-_LISTED = re.compile(r"(?<=\ue001)\s*(?:[,;]|\band\b)[\s,]*(?:and\b\s*)?")
 
 
 def names_in(sentences: list[str]) -> dict[str, int]:
@@ -140,29 +138,18 @@ def numbered_list(sentence: str, count: int) -> dict[str, int]:
     return names if len(names) == count and are_names else {}
 
 
-_LINE = re.compile(patterns("sentence_end", REPLY))
-_PRED = re.compile(r"<(?:pred|rel)>(.{1,80}?)</(?:pred|rel)>\s*\ue000(\d+)\ue001[\s,]*\ue000(\d+)\ue001")
-_REF = re.compile(r"<ref>(.{1,80}?)</ref>\s*\ue000(\d+)\ue001")
-_MAY_LABEL = re.compile(r"[:=]|box|\bat\b|locat|coord|posit", re.I)
+_LINE, _PRED, _REF, _APART, _FINITE, _ENTRY, _THERE, _END, _HEAD = compiled(
+    "sentence_end pred ref apart finite entry there clause_break head"
+)
+_MAY_LABEL, _INTRODUCTION, _QUESTION, _FORMER, _FORMER_CLAUSE, _ANSWER_LEAD, _DETERMINER, _HUMAN_BOX = compiled(
+    "may_label introduction question former former_clause answer_lead determiner human_box", re.I
+)
 _PRONOUNS, _DOERS = frozenset(("he", "she", "they", "his", "her")), frozenset(("him", "her", "them"))
-_APART = re.compile(r"[ ,]*(?:and|while|but) (?:(?:is|are) )?\w+(?:ing|s) \w")  # an act on another thing
-_FINITE = re.compile(r"[, ]*(?:who |that )?(?:is|are|was|were|has|have|\w+(?:ing|ed|s))\b")
 _AFTER_VERBS = text.DETERMINERS | text.PREPOSITIONS | text.PARTICLES | {"→", "->"}
 _BRACKETS, _WORD = re.compile(r"[\[\]{}]+|\([\s,;]*\)"), re.compile(r"\w")
-_ENTRY = re.compile(patterns("entry", REPLY))
 _BLANKS = str.maketrans("()*", "   ")
-_THERE = re.compile(patterns("there", REPLY))
 _DATA, _LONGEST = re.compile(r"[{}]|</|/>|\w[\"']\s*:"), 300
-_END = re.compile(r"[.;!?]\s+")
-_INTRODUCTION = re.compile(patterns("introduction", REPLY), re.I)  # "Final answer: person [m] riding horse [m]"
-_HEAD = re.compile(r"([^:\ue000]{3,}?\w)\s*(?::|\s[-–—])")
 _MARKED = "\ue000"
-_QUESTION = re.compile(r"(?i)\W*(?:q\w{0,7}\W+)?(?:what|which|how|where|who|why)\b")
-_FORMER = re.compile(r"(?i)\bthe (former|latter)\b")
-_FORMER_CLAUSE = re.compile(r"(?i)(?<=\ue001)\W{1,3}\s(?=the (?:former|latter)\b)")
-_ANSWER_LEAD = re.compile(r"(?i)\A\W*(?:a|answer)\W*:\W*")
-_DETERMINER = re.compile(r"(?i).*\b(?:an?|the|his|her|their|its|this|that|one)\s")
-_HUMAN_BOX = re.compile(r"(?i)\b(?:human|person|subject)(?:['’]s)?[\s_]*(?:bounding[\s_]*)?b?box\W{0,9}\Z")
 _OTHERS = {"another", "other", "others", "second", "else", "nobody"}
 _COUNTS = "as many human boxes as object boxes, or only one human or object box"
 
@@ -449,14 +436,9 @@ def _predicates(marked: MarkedText) -> Iterator[Pair | Problem]:
             yield Pair(Entity(human), Entity(thing), subject, target, (Verb(match[1]),), "", is_relation=True)
 
 
-_RULE = re.compile(r"[ \t]*(?:\|[ \t]*:?-+:?|:?-{2,}:?|:-:?|-:)[ \t]*(?:\|[ \t:-]*)*")
-_CELL = re.compile(r"<t[hd]\b[^<>]{0,200}>([^<>]{0,500})</t[hd]>")
-_TAG = re.compile(patterns("tag", REPLY))
+_RULE, _CELL, _TAG, _OPENED, _ATTRIBUTE, _NUMBER = compiled("table_rule cell tag opened attribute number")
 _INLINE = frozenset(("ref", "box", "quad"))  # the words of an interaction are between these tags
-_OPENED = re.compile(r"</?(?!(?:ref|box|quad)\b[^-])[A-Za-z]")
-_ATTRIBUTE = re.compile(r"([\w-]{1,40})\s*=\s*(\"[^\"<>]{0,300}\"|'[^'<>]{0,300}')")
 _ASSIGNED = re.compile(r"^[\s>*-]*([A-Za-z]\w{0,40})\s*[=:]\s*(?=[\[({])", re.MULTILINE)
-_NUMBER = re.compile(r"(?<!\w)\d")
 _UNSURE = re.compile(rf"{patterns('refusal')}|\A\W*(?:un(?:clear|known|certain)|(?:hard|difficult) to)\b")
 _DEEPEST = 8
 
@@ -547,22 +529,15 @@ def assigned_records(text: str) -> list[dict[str, Any]]:
     return [record] if len(record) > 1 else []
 
 
-_PAIR = re.compile(patterns("key_value", REPLY))
-_HEADINGS = re.compile(patterns("headings", REPLY), re.I | re.M)  # "[Human] [b] [Verb] ride [Object] horse [b]"
-_TITLE = re.compile(r"(?:#+|\*\*|\d{1,3}[.)])\s*(?:\*\*)?(?:\d{1,3}[.):]\s*)?((?:[^\W\d][\w'-]*[ *]*){1,8}):?\**\s*")
-_OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")
+_PAIR, _TITLE, _OPENS, _VERB_BLOCK, _SIDE_BOX = compiled("key_value title opens_level verb_block side_box")
+_HEADINGS, _RULED, _TAKEN_BACK, _NEXT_LABEL, _NO_WORD, _OUTWEIGHED, _NO_FIRST = compiled(
+    "headings ruled taken_back next_label no_verb outweighed no_first", re.I | re.M
+)
 _BLOCK = re.compile(r":[ \t]*\n" + r"[ \t]*-[ \t]+(\d{1,5}(?:\.\d{1,9})?)[ \t]*(?:\n|\Z)" * 4)  # YAML's list of lines
-_VERB_BLOCK = re.compile(r"(?i)\b(verbs?|actions?)\W{0,3}:[* \t]*\n((?:[ \t]*[-*][ \t]+[a-z][a-z_ ]{1,40}(?:\n|\Z))+)")
 _ONE_VERB = r"[a-z]+(?:[ _-](?:on|at|with|under|up|in|to|off|from))?"
 _VERBS = re.compile(rf"({_ONE_VERB}(?:\s*[,;]\s*(?:and\s+)?{_ONE_VERB})+)(?=\s*(?:[,;|]|\Z))", re.I)
 _BULLET, _BREAK = re.compile(r"[ \t]*[-*][ \t]+|\n"), re.compile(r"\s*<br\s*/?>\s*", re.I)
 _WIDEST = 20
-_RULED = re.compile(r"^\s*\|[\s:]*-", re.M)
-_TAKEN_BACK = re.compile(patterns("taken_back", REPLY), re.I)
-_OUTWEIGHED, _NO_FIRST = (re.compile(patterns(kind, REPLY), re.I | re.M) for kind in ("outweighed", "no_first"))
-_NEXT_LABEL = re.compile(r"(?<!\d)[.;]\s+(?=[A-Za-z]+(?: [a-z]+)?:\s)")  # "Yes: ride. No: hold."
-_NO_WORD = re.compile(r"\W*(?:[a-h]|other|un(?:clear|known|certain|sure))\W*", re.I)
-_SIDE_BOX = re.compile(patterns("side_box", REPLY))
 _GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider gaps are shortened, because they are slow to match
 LONGEST, _LONGEST_REPLY = 20_000, 2000  # characters of a text, and of a reply about one pair, that are read
 

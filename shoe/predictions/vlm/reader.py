@@ -136,7 +136,6 @@ class Record(msgspec.Struct):
     image: Any  # image name or ID as written; None if there is none
     answer: Wrapper | None  # possible answers; None if the record contains interactions directly
     outer: dict[Any, Any] = {}  # fields of the record besides the answer
-    others: list[object] = []  # keys of other texts that may be the answer
 
 
 def without_reference(record: dict[Any, Any]) -> dict[Any, Any]:
@@ -175,10 +174,7 @@ def parse_record(record: dict[Any, Any]) -> Record:
         wrapper = open_wrapper(record[key])
         if wrapper.answers or wrapper.error:
             wrapper.add_ending(open_other_keys(record, record))
-            said = [*versions, *(keys[name] for name in names if name in _SINGLE_ANSWERS)]
-            others = [k for k in said if k != key and record[k] != record[key] and isinstance(record[k], str)]
-            outer = {k: value for k, value in record.items() if k not in (key, *chat_keys)}
-            return Record(image, wrapper, outer, others)
+            return Record(image, wrapper, {k: value for k, value in record.items() if k not in (key, *chat_keys)})
     if has_pair and any(record[key] is None for key in answer_keys):
         return Record(image, Wrapper([None]), {key: value for key, value in record.items() if key not in answer_keys})
     kept = (key for key, value in record.items() if marks_truth(key, value) or not is_truth(key, value))
@@ -335,11 +331,13 @@ class Reader:
             return
         origin = Origin(self._columns.image(number, parsed_record.image, record), number)
         outer = {key: value for key, value in parsed_record.outer.items() if meaning(key).part != "image"}
-        for key in parsed_record.others:
-            self._notes.add_unread(str(key), [record[key]])
         if parsed_record.answer is None:
             self._add_structured(origin, outer)
         else:
+            for key, value in outer.items():
+                is_answer = plain(str(key)) in _SINGLE_ANSWERS or is_version_of_answer(key)
+                if is_answer and isinstance(value, str) and value not in parsed_record.answer.answers:
+                    self._notes.add_unread(str(key), [value])
             self._add_reply(origin, parsed_record.answer, context_fields(outer), record)
 
     def rows(self) -> Rows:

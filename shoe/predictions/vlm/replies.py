@@ -19,26 +19,19 @@ from shoe.lexicon.phrases.words import patterns
 from shoe.predictions import field_names
 from shoe.predictions.field_names import holds_data, is_error, is_metadata, is_truth, meaning
 from shoe.predictions.vlm.boxes import box_of, verdict_of
-from shoe.predictions.vlm.denials import REPLY, says_none
+from shoe.predictions.vlm.denials import REPLY, compiled, says_none
 from shoe.predictions.vlm.images import plain
 
 _ANSWER_KEYS = {"answer", "prediction", "result", "choice", "output", "conclusion"}
-_THINKING = re.compile(r"<(/?)(?:think|thinking|reasoning|analysis|thought|scratchpad|reflection)>|◁(/?)think▷", re.I)
+_THINKING, _NUMBERED, _DRAFT, _HEADING, _LAST = compiled("thinking numbered draft heading last", re.I)
 _ANSWER = re.compile(patterns("answer", REPLY), re.DOTALL | re.I)
 # Separators of prompt and answer in text that holds both.
-_TURN = re.compile(patterns("turn", REPLY))
-_MAY_TURN = re.compile(r"ssistant|ASSISTANT|model|INST|final")
+_TURN, _END, _ESCAPED, _ESCAPED_LINE, _MAY_TURN, _OPENS = compiled(
+    "turn token escaped escaped_line may_turn opens_fence"
+)
 # Special tokens of chat templates, except those around words and boxes.
-_END = re.compile(patterns("token", REPLY))
 _CHECKBOX = re.compile(r"^([ \t]*+(?:(?:[-*+]|\d+[.)])[ \t]*+)?)\[([ xX]?)\](?=[ \t]+[^\s,\]}])", re.MULTILINE)
-_NUMBERED = re.compile(r"\bno\.[ \t]*(?=\d+\s*[:.)])", re.I)  # "Interaction No. 1:" denies nothing
 _FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
-_OPENS = re.compile(r"```\w*\s*\Z")
-_DRAFT = re.compile(patterns("draft", REPLY), re.I)
-_HEADING = re.compile(r"\b(?:person|human|man|woman|object|pair)\s*#?(\d+|[A-Z])\b\W*(?:```\w*\s*)?\Z", re.I)
-_LAST = re.compile(r"\b(?:answer|output|result|boxed)\b|\A(?:```\w*|\W)*\Z", re.I)
-_ESCAPED = re.compile(r"&(?:quot|#34|#x22);")
-_ESCAPED_LINE = re.compile(r"[\[{,]\\n\s*[\[{\"'\d]")
 # The third argument removes zero-width characters.
 _TYPOGRAPHIC = str.maketrans("“”„‟，：；【】", '"""",:;[]', "\u200b\u200c\u200d\u2060\ufeff")
 
