@@ -93,6 +93,8 @@ MODEL, THOUGHTS, CALLS = _sets("model thoughts calls")
 BLOCKS = THOUGHTS | CALLS
 # Keys of finish reasons; finish reasons of truncated answers, of refusals by the model or its filter, and of failures.
 STOPPED, LENGTH, REFUSALS, FAILURES = _sets("stopped length refusals failures")
+(RUNS,) = _sets("runs")
+"""Keys that may say which model or run made a prediction."""
 _UNSURE, _VERDICT_ONLY, _PROMPT, _TRUTH, _OF_TRUTH = _sets("unsure verdicts prompt truth of_truth")
 _VERDICTS = _UNSURE | _VERDICT_ONLY  # the unsure keys also hold other words
 (_OF_OTHERS,) = _sets("of_others")  # perhaps of the ground truth or of a person, except within a reply

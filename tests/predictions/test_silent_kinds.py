@@ -498,3 +498,10 @@ def test_metric_names_epochs_without_reset() -> None:
         assert [line for line in report.to_dict()["notes"] if "`reset()`" in line] == lines
         found[name] = [int(line.split()[1]) for line in lines]
     assert found == {"whole": [200], "epochs": [200], "epoch": [], "padded": [], "rows": []}
+
+
+@pytest.mark.parametrize("key", ["model", "source", "system", "run", "prompt", "id", "query_id"])
+def test_two_runs_in_one_file_are_named(tmp_path: Path, key: str) -> None:
+    texts = [f'{RECORD}, "{key}": "{value}", "score": {score}}}' for value, score in (("a", 0.5), ("b", 0.4))]
+    for lines, runs in ((texts, {key: 1}), (texts[:1] * 2, {}), ([texts[0], texts[1].replace("a.jpg", "b.jpg")], {})):
+        assert written(tmp_path, "\n".join(lines))[1].examples("runs") == runs

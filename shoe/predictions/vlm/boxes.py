@@ -6,6 +6,8 @@ from functools import lru_cache
 from math import isfinite, nan
 from typing import Any, NamedTuple
 
+from shoe.lexicon.phrases.words import patterns
+from shoe.lexicon.text import word_lists
 from shoe.predictions.boxes.conventions import Convention
 from shoe.predictions.field_names import LAYOUTS, meaning
 
@@ -16,17 +18,8 @@ _UNIT = re.compile(r"\s*(px|pixels?|%)\s*$", re.I)
 _WIDTHS = re.compile(r"\bw\s*[:=]")
 _OTHER = re.compile(r"[^\s\[\](){}<>,;|\d.eE+-]")
 # Names of the four numbers, in lower case without separators, and the layout of the numbers in this order.
-_NAMES = [
-    (tuple(names.split()), layout)
-    for layout, options in (
-        ("xyxy", "x1 y1 x2 y2, x0 y0 x1 y1, xmin ymin xmax ymax, minx miny maxx maxy, left top right bottom"),
-        ("xyxy", "xleft ytop xright ybottom, startx starty endx endy, x y x2 y2"),
-        ("xywh", "x y width height, x y w h, left top width height, xmin ymin width height, x1 y1 width height"),
-        ("xywh", "x1 y1 w h"),
-        ("cxcywh", "cx cy w h, cx cy width height, xcenter ycenter width height, centerx centery width height"),
-    )
-    for names in options.split(", ")
-]
+_LISTS = ((layout, word_lists("key_words.txt")[f"corners.{layout}"]) for layout in ("xyxy", "xywh", "cxcywh"))
+_NAMES = [(names[i : i + 4], layout) for layout, names in _LISTS for i in range(0, len(names), 4)]
 _CORNERS = (
     *(("topleft", "bottomright"), ("lefttop", "rightbottom"), ("upperleft", "lowerright"), ("tl", "br"), ("lt", "rb")),
     *(("min", "max"), ("start", "end"), ("p1", "p2")),
@@ -42,28 +35,12 @@ _GEMINI = Convention("yxyx", "thousand")
 _DIGIT = re.compile(r"\d")
 _BODY_PARTS = {"face", "head", "hair", "eyes", "hand", "hands", "arm", "arms", "leg", "legs", "feet", "torso", "part"}
 YES_OR_NO = "a verdict: yes or no, true or false, 1 or 0"
-_FOR = (
-    r"accept\w*|approv\w*|confirm\w*|keep|kept|retain\w*|includ\w*|verif\w*|support\w*|correct\w*|true|valid\w*|present"
-    r"|visible|observed|detected|found|seen|plausible|likely|applicable|select\w*|chosen|picked|happen\w*|occur\w*"
-    r"|appl(?:y|ies)|accurate|positive"
-)
-AGAINST = (
-    r"reject\w*|dismiss\w*|exclud\w*|discard\w*|den(?:y|ied|ies)|refut\w*|eliminat\w*|remov\w*|drop(?:ped)?|disprov\w*"
-    r"|(?:rul|cross|filter|weed)\w*[ -]out|decided against|wrong\w*|false(?:ly)?|impossible|absent|missing|fail\w*"
-    rf"|hallucinat\w*|negatives?|(?:un|in|im)(?:{_FOR})"
-)
+_FOR, _AGAINST, _LIGHT, _NEVER = (patterns(kind, "reply_patterns.txt") for kind in ("for", "against", "light", "never"))
+AGAINST = rf"{_AGAINST}|(?:un|in|im)(?:{_FOR})"
 """Pattern of words that deny an interaction, such as "dismissed", "ruled out" and "unsupported"."""
-_LIGHT = (
-    r"(?:(?:is|are|was|were|be|been|it|this|that|which|the|i|we|clearly|really|definitely|probably|do|does|did"
-    r"|interaction|action|relation|statement|claim|candidate|answer)\W+)*"
-)
 _STANCE = re.compile(
     rf"\W*{_LIGHT}(?:(not|never|cannot|\w+n['’]t)\W+{_LIGHT})?(?:(?:{_FOR})\W*\Z"
-    rf"|({AGAINST})(?=\W*\Z|\s*[,;:.(–—-]|\s+(?:because|since|as|due)\b).*)"
-    rf"|\W*{_LIGHT}((?:not|never|neither)(?: (?:yet|really|at all|here|so|quite))?|(?:don't|do not) think so|disagree"
-    r"|no (?:evidence|sign|indication|proof|support)[^.,;]*"
-    r"|(?:(?:probability|confidence|score)\W+)?0(?:\.0*)?\s?(?:%|(?:/|of|out of)\s?\d+)"
-    r"|(?:probability|confidence)\W+0(?:\.0*)?)\W*\Z",
+    rf"|({AGAINST})(?=\W*\Z|\s*[,;:.(–—-]|\s+(?:because|since|as|due)\b).*)|\W*{_LIGHT}({_NEVER})\W*\Z",
     re.I | re.S,
 )
 _VERDICT = re.compile(r"\W*(?:(yes|true)\b|(?:no|false)(?![\w-]|[ \t]\w)|([yt])\W*$|[nf]\W*$)[^\[{<]*$", re.I)

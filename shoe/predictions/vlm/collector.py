@@ -244,6 +244,18 @@ class Columns:
             self.add_pair(origin._replace(loose=True), swapped)
         return errors
 
+    def count_shared(self, parts: Sequence[Sequence[int]], key: str) -> int:
+        """Return the number of pairs of boxes (with equal words if ``key`` is an ID) in several lists of records."""
+        origins, words = (
+            np.array(a, np.int64).reshape(len(self._words) // 3, -1) for a in (self._origins, self._words)
+        )
+        part = {number: i for i, numbers in enumerate(parts) for number in numbers}
+        boxes = np.array(self._numbers, np.float64).reshape(-1, 9)[:, :8]
+        same = np.column_stack([origins[:, :1], boxes, words[:, :2] if meaning(key).part == "id" else words[:, :0]])
+        index = np.unique(same, axis=0, return_inverse=True)[1].ravel().tolist()
+        found = {(i, part[record]) for i, record in zip(index, origins[:, 1].tolist(), strict=True) if record in part}
+        return sum(count > 1 for count in Counter(i for i, _ in found).values())
+
     def rows(self) -> Rows:
         """Return the rows, with scores as fractions and box scales checked. InputError if no phrase can be parsed."""
         unparsed = self._notes.examples("unparsed")

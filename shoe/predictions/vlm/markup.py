@@ -13,7 +13,7 @@ from shoe.lexicon.phrases.words import patterns
 from shoe.predictions.field_names import ANSWERS, holds_data, is_verdict, meaning
 from shoe.predictions.vlm.box_marks import can_be_verb, is_person
 from shoe.predictions.vlm.boxes import AGAINST, stance, verdict_of
-from shoe.predictions.vlm.denials import BOX_LIKE, REPLY, compiled
+from shoe.predictions.vlm.denials import BOX_LIKE, REPLY, compiled, denies
 from shoe.predictions.vlm.images import plain
 from shoe.predictions.vlm.replies import answer_of
 
@@ -42,11 +42,6 @@ _PLACED = re.compile(rf"{BOX_LIKE.pattern}|\ue000")
 _HEAD = re.compile(rf"[^:：]{{0,60}}?\b(?:{AGAINST})(?:\W+\w+)?\W*", re.I)  # "Wrong candidates"
 _LONGEST_MARK = 200
 _ASIDE_OF_HEADING = re.compile(r"\s\([^()\d\n]{1,60}\)(?=:\**[ \t]*$)", re.M)  # "Discarded (no evidence):"
-_DENIES = re.compile(
-    rf"\b(?:({AGAINST})|(?:is|are|was|do|does|did|would|could|can|will) not|cannot|never|unable|\w+n['’]t)\b"
-    r"|\A\W*(?:(?:there (?:is|are)|i (?:see|find|found)) )?(?:not|no|none|nothing)\b",
-    re.I,
-)
 
 
 @lru_cache(4096)
@@ -108,12 +103,6 @@ def _split_stance(text: str) -> tuple[str, bool | None]:
     if (doubt := _DOUBT.match(text)) and denies(doubt[0]):
         return text[doubt.end() :], False
     return text, None
-
-
-def denies(heading: str) -> bool:
-    """Return whether a heading introduces things that are absent: "What I do not see", "Candidates I dismissed"."""
-    # "What I do not reject" holds a word that denies and a negation, and denies nothing.
-    return len({each[1] is None for each in _DENIES.finditer(heading)}) == 1
 
 
 def split_denied(text: str) -> tuple[str, str]:

@@ -4,16 +4,15 @@ import re
 from itertools import takewhile
 
 from shoe.lexicon import text
-from shoe.lexicon.phrases.words import patterns
 from shoe.lexicon.senses import bases
 from shoe.predictions.field_names import meaning
 from shoe.predictions.vlm.box_marks import can_be_verb, is_label, is_person, is_thing
-from shoe.predictions.vlm.denials import BOX_LIKE, REPLY, says_none
+from shoe.predictions.vlm.denials import BOX_LIKE, compiled, says_none
 from shoe.predictions.vlm.markup import take_confidence
 from shoe.predictions.vlm.words import split_verbs
 
 LEAD = re.compile(r"^(?:[\s>]|#(?!\d))*(?:[-*•+]\s+|\(?\d{1,3}[.):](?!\d)\s*|#\d+\s*)*\s*")  # bullets and list numbers
-LABELLED = re.compile(patterns("pair_label", REPLY), re.I)
+(LABELLED,) = compiled("pair_label", re.I)
 _BOX = re.compile(r"([\[(<{]\s*-?\d[^\[\](){}<>\n]{5,80}[\])>}])")
 _NOUN = r"(?P<noun>(?:(?:an?|the)\s+)?[A-Za-z][\w '-]{0,30}?)\s*[:=]?\s*"
 _VERB = r"(?P<verb>[A-Za-z][A-Za-z_ ,/&-]{1,40}?)"
@@ -23,9 +22,10 @@ _AFTER = re.compile(rf"\W{{0,3}}?(?:(?:[:=→–—-]|->)\s*{_VERB})?\W*")
 _ABOUT_IT = re.compile(r"(\s[\w ]{2,60}?)\s(?:it|them)\b")
 _VERB_LINE = re.compile(rf"(?:(?:verbs?|actions?|interactions?)\W{{1,4}})?{_VERB}\W*", re.I)
 _PARTICLES, _GROUPS = text.PREPOSITIONS | text.PARTICLES, {"pair", "match", "set", "group", "tag"}
-ADDS = re.compile(patterns("adds", REPLY))
-_KINDS = ("first_draft", "final_list", "corrected_list", "retracted", "restated")
-_DRAFT, _FINAL, _CORRECTED, _RETRACTED, _RESTATED = (re.compile(patterns(kind, REPLY), re.I | re.M) for kind in _KINDS)
+(ADDS,) = compiled("adds")  # words of a correction that take nothing back
+_DRAFT, _FINAL, _CORRECTED, _RETRACTED, _RESTATED = compiled(
+    "first_draft final_list corrected_list retracted restated", re.I | re.M
+)
 
 
 def without_draft(reply: str) -> str:

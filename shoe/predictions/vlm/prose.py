@@ -141,9 +141,9 @@ def numbered_list(sentence: str, count: int) -> dict[str, int]:
 _LINE, _PRED, _REF, _APART, _FINITE, _ENTRY, _THERE, _END, _HEAD = compiled(
     "sentence_end pred ref apart finite entry there clause_break head"
 )
-_MAY_LABEL, _INTRODUCTION, _QUESTION, _FORMER, _FORMER_CLAUSE, _ANSWER_LEAD, _DETERMINER, _HUMAN_BOX = compiled(
-    "may_label introduction question former former_clause answer_lead determiner human_box", re.I
-)
+_MAY_LABEL, _INTRODUCTION, _QUESTION, _FORMER = compiled("may_label introduction question former", re.I)
+_FORMER_CLAUSE, _ANSWER_LEAD, _DETERMINER = compiled("former_clause answer_lead determiner", re.I)
+_HUMAN_BOX, _MARK_END, _BEFORE_NOUN = compiled("human_box mark_end before_noun", re.I)
 _PRONOUNS, _DOERS = frozenset(("he", "she", "they", "his", "her")), frozenset(("him", "her", "them"))
 _AFTER_VERBS = text.DETERMINERS | text.PREPOSITIONS | text.PARTICLES | {"→", "->"}
 _BRACKETS, _WORD = re.compile(r"[\[\]{}]+|\([\s,;]*\)"), re.compile(r"\w")
@@ -186,9 +186,8 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
             people = [mark for name, mark in listed.items() if is_person(name)]
             people = people if len(people) == 1 else []
             continue
-        if (len(marks) > 1 and numbered_list(sentence, len(marks))) or (
-            named and marks and (_QUESTION.match(sentence) and "?" in sentence[-3:])
-        ):
+        is_question = named and marks and "?" in sentence[-3:] and _QUESTION.match(sentence)
+        if is_question or (len(marks) > 1 and numbered_list(sentence, len(marks))):
             continue
         if not marks and len(names | listed) > 1:
             own_names = adjacent.get(i, {}) | listed
@@ -206,51 +205,45 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
     return reading
 
 
-def _named_pair(sentence: str, marks: list[int]) -> tuple[int, int, tuple[str, ...]] | None:
+def _named_pair(sentence: str, marks: list[int]) -> tuple[list[int], list[str]] | None:
     """Return the marks of the person and the thing in a sentence with two marks, and both nouns in order; or None."""
     first, _, second, *_ = MARK.split(FIELD_LABEL.sub(" ", sentence)) if len(marks) == 2 else ("", "", "")
     labels = [" ".join(label.replace("*", " ").split()).strip(" :")[-_LONGEST:] for label in (first, second)]
     people = [_names_person(label, after_box=False, acts=not i) for i, label in enumerate(labels)]
-    if people.count(True) != 1:
-        return None
-    nouns = (
-        "person" if is_of_person else _DETERMINER.split(label)[-1]
-        for label, is_of_person in zip(labels, people, strict=True)
-    )
-    return marks[people.index(True)], marks[people.index(False)], tuple(nouns)
+    nouns = ["person" if people[i] else _DETERMINER.split(label)[-1] for i, label in enumerate(labels)]
+    return (marks[:: 1 if people[0] else -1], nouns) if people.count(True) == 1 else None
 
 
 def _add_follow_up(
-    marked: MarkedText, named: tuple[int, int, tuple[str, ...]], said: str, reading: Reading, start: int
+    marked: MarkedText, named: tuple[list[int], list[str]], sentence: str, reading: Reading, start: int
 ) -> None:
     """Add what a sentence without boxes, such as "He is riding it", says about the pair of the sentence before.
 
     "Interaction: riding" and corrections ("Wait, no, he is riding it.") replace the items from ``start`` on.
     """
-    human, thing, nouns = named
-    if back := _TAKEN_BACK.match(f"\n{said}", 1):
-        said = said[back.end() - 1 :]
-    said = _FORMER.sub(lambda match: f"the {nouns[match[1].lower() == 'latter']}", _ANSWER_LEAD.sub("", said))
-    known = [each for pair in Reading(reading.items[start:]).pairs for each in _stated(pair)]
-    noun = known[0].object if known else next(noun for noun in (*nouns, "") if noun != "person")
+    (human, thing), nouns = ([Entity(marked.boxes[mark][0]) for mark in named[0]], named[1])
+    back = _TAKEN_BACK.match(f"\n{sentence}", 1)
+    said = _ANSWER_LEAD.sub("", sentence[back.end() - 1 :] if back else sentence)
+    said = _FORMER.sub(lambda match: f"the {nouns[match[1].lower() == 'latter']}", said)
+    known = [each for pair in Reading(reading.items[start:]).pairs for each in _interactions(pair)]
+    noun = known[0].object if known else next((noun for noun in nouns if noun != "person"), "")
     words, is_label = text.tokens(said.lower()), bool(stated_labels(said))
     acts = words[:1] and (words[0].endswith("ing") or any(is_person(w) or w in _PRONOUNS for w in words[:5]))
     is_about = not {"it", "them", *noun.lower().split()[-1:]}.isdisjoint(words) and _OTHERS.isdisjoint(words)
-    pair = Pair(
-        Entity(marked.boxes[human][0]), Entity(marked.boxes[thing][0]), "", numberless(noun), (), said.strip(" .")
-    )
+    pair = Pair(human, thing, "", numberless(noun), (), said.strip(" ."))
     if not (is_label or (acts and is_about)) or _NUMBER.search(said) or not _is_clear(pair):
         return
     if is_label or (back and not ADDS.search(said)):
         reading.replaced += back is not None
         del reading.items[start:]
-        known = []
-    verbs = [{*bases(each.verb.split()[0], "verb")[:1]} for each in known]
-    if not any({*bases(each.verb.split()[0], "verb")[:1]} in verbs for each in _stated(pair)):
-        reading.items.append(pair)
+    elif {bases(each.verb.split()[0], "verb") for each in known} & {
+        bases(each.verb.split()[0], "verb") for each in _interactions(pair)
+    }:
+        return
+    reading.items.append(pair)
 
 
-def _stated(pair: Pair) -> tuple[Interaction, ...]:
+def _interactions(pair: Pair) -> tuple[Interaction, ...]:
     return words.interactions if (words := parse_pair_words(pair)) else ()
 
 
@@ -328,37 +321,38 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     boxes_first = not parts[0]  # the boxes stand before their nouns
     labels = [part if _WORD.search(part) else "" for part in (parts[1:] if boxes_first else parts[:-1])]
     is_last = boxes_first and not any(labels[:-1])  # all words follow all boxes, and name no box
-    acts = count == 2 and not boxes_first and _FINITE.match(parts[1]) is not None
+    is_pair = count == 2 and not boxes_first
+    acts = is_pair and _FINITE.match(parts[1]) is not None
     named = (i for i, label in enumerate(labels) if _names_person(label, after_box=boxes_first, acts=acts and i == 0))
     people = () if is_last else tuple(named)
     if count == 1:
         words = parts[0].split()
-        if has_human and _PRONOUNS.intersection(word.lower() for word in words[:2]):
-            return _Relations(((None, (0,), f"a person {' '.join(words[1:])}", ""),), None, value)
+        is_again = not _PRONOUNS.isdisjoint(word.lower() for word in words[:2])  # "and he holds a cup"
         is_clause = len(words) > 2 and words[0].lower().endswith("ing") and words[1].lower() in _AFTER_VERBS
-        if has_human and not people and is_clause:  # "holding a cup", not "washing machine"
-            return _Relations(((None, (0,), f"a person {parts[0]}", ""),), None, value)
+        if has_human and (is_again or (is_clause and not people)):  # "holding a cup", not "washing machine"
+            return _Relations(((None, (0,), f"a person {' '.join(words[is_again:])}", ""),), None, value)
         return _Relations((), (0,) if people else None, value)
     if count > 2 and not people:
         return _Relations((), (), value)
     subjects = _acting_people(people, count) or (0,)
     objects = tuple(i for i in range(count) if i not in subjects) or (1,)
     subjects = tuple(i for i in subjects if i not in objects)
-    if count == 2 and not boxes_first and _APART.match(parts[-1]):
+    if is_pair and _APART.match(parts[-1]):
         again = {"it", "them", "its", "their", "the", *labels[1].lower().split()[-1:]}
         parts[-1] = parts[-1] if again & set(parts[-1].lower().strip(".").split()) else ""
-    said = parts[-1].lstrip(" -–—:,;")
+    said, head = parts[-1].lstrip(" -–—:,;"), _HEAD.match(plain)
     has_subject = any(is_person(word) or word.lower() in _PRONOUNS for word in said.split()[:3])
     are_nouns = all(is_label(label) and len(label.split()) < LONG_NOUN and not _FINITE.match(label) for label in labels)
-    if count == 2 and not boxes_first and len(said.split()) >= LONG_NOUN and has_subject and are_nouns:
-        return _Relations(((subjects, objects[:1], said, labels[objects[0]]),), subjects, value)
-    head = _HEAD.match(plain)
-    if head and len(head[1].split()) > 1 and count == 2 and not is_person(parts[1].split(" ")[0]):
-        return _Relations(((subjects, objects[:1], head[1], ""),), subjects, value)
+    stated, noun = ("", ""), labels[objects[0]]  # words of the interaction, and noun of the thing if it is not in them
+    if is_pair and len(said.split()) >= LONG_NOUN and has_subject and are_nouns:  # "man [m], dog [m]: he walks the dog"
+        stated = said, noun
+    elif head and len(head[1].split()) > 1 and count == 2 and not is_person(parts[1].split(" ")[0]):
+        stated = head[1], ""  # "The man rides a horse: man [m], horse [m]"
+    elif (len(objects) == 1 or boxes_first) and stated_labels(unmarked := _MARK_END.sub("", plain)):
+        stated = unmarked, _BEFORE_NOUN.sub("", noun)
+    if stated[0]:
+        return _Relations(((subjects, objects[:1], *stated),), subjects, value)
     if len(objects) == 1 or boxes_first:
-        if stated_labels(unmarked := re.sub(rf"\s*{_MARKED}\s*(?=[:;,.])|{_MARKED}", "", plain)):
-            noun = re.sub(r"(?i).*\b(?:the|an?|his|her|and|with|to|on|of)\s", "", labels[objects[0]])
-            return _Relations(((subjects, objects[:1], unmarked, noun),), subjects, value)
         text = " ".join(part for part in parts if part)
         has_separate_noun = boxes_first and bool(labels[subjects[0]]) and not _is_only_person(labels[subjects[0]])
         nouns = [labels[i] if has_separate_noun and len(labels[i].split()) < LONG_NOUN else "" for i in objects]

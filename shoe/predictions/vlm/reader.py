@@ -1,5 +1,6 @@
 """Read the records of a file: each is an interaction, a list of the interactions of an image, or a raw reply."""
 
+from array import array
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
@@ -15,6 +16,7 @@ from shoe.predictions.field_names import (
     ANSWERS_WITH_BOXES,
     CHATS,
     REFUSALS,
+    RUNS,
     is_prompt,
     is_truth,
     is_version_of_answer,
@@ -315,6 +317,7 @@ class Reader:
         self._tally = Tally(source.notes)
         self._images_with_reply: list[int] = []
         self._chats: list[tuple[list[Answer], Answer, Origin, dict[Any, Any], str]] = []  # earlier and last answers
+        self._runs: dict[str, dict[Any, array[int]]] = {}  # record numbers, by key (such as "model") and its value
         self._outer = ReadNotes()  # of keys beside replies: most are metadata, but a verdict has two values
 
     def add(self, number: int, record: Any) -> None:
@@ -330,6 +333,10 @@ class Reader:
                 self.add(number, part)
             return
         origin = Origin(self._columns.image(number, parsed_record.image, record), number)
+        for key in RUNS & record.keys():
+            values = self._runs.setdefault(key, {})
+            if isinstance(record[key], str | int) and (record[key] in values or len(values) <= _MOST_KEYS):
+                values.setdefault(record[key], array("q")).append(number)
         outer = {key: value for key, value in parsed_record.outer.items() if meaning(key).part != "image"}
         if parsed_record.answer is None:
             self._add_structured(origin, outer)
@@ -346,6 +353,9 @@ class Reader:
         for error in self._columns.add_deferred():
             self._tally.leave_out(error)
         self._tally.check(self._source, len(self._columns))
+        for key, values in self._runs.items():
+            if 1 < len(values) <= _MOST_KEYS:
+                self._notes.add("runs", key, self._columns.count_shared([*values.values()], key))
         self._notes.unread |= {key: counts for key, counts in self._outer.unread.items() if len(counts) == TWO}
         self._notes.add("several_replies", count=sum(count > 1 for count in Counter(self._images_with_reply).values()))
         return self._columns.rows()

@@ -19,7 +19,7 @@ from shoe.lexicon.phrases.words import patterns
 from shoe.predictions import field_names
 from shoe.predictions.field_names import holds_data, is_error, is_metadata, is_truth, meaning
 from shoe.predictions.vlm.boxes import box_of, verdict_of
-from shoe.predictions.vlm.denials import REPLY, compiled, says_none
+from shoe.predictions.vlm.denials import REPLY, compiled, denies, says_none
 from shoe.predictions.vlm.images import plain
 
 _ANSWER_KEYS = {"answer", "prediction", "result", "choice", "output", "conclusion"}
@@ -125,8 +125,6 @@ def _scan_text(text: str, count: Callable[[Any, list[Any]], int], *, in_fences: 
     start, end = min(text.find(mark) % (len(text) + 1) for mark in "{["), max(text.rfind("}"), text.rfind("]")) + 1
     clean = parse_json_text(text[start:end]) if start < end else None  # one clean JSON value that spans all brackets
     found = [FoundObject(clean, start, end)] if isinstance(clean, dict | list) else values_in(text)
-    from shoe.predictions.vlm.markup import denies
-
     gaps = (text[start : part.start] for start, part in zip([0, *(part.end for part in found)], found, strict=False))
     heads = [_OPENS.sub("", gap).rstrip("* \n").rpartition("\n")[2] for gap in gaps]
     kept = [part for part, head in zip(found, heads, strict=True) if not (head.endswith(":") and denies(head))]
