@@ -11,28 +11,22 @@ from shoe.lexicon.text import word_lists
 from shoe.predictions.boxes.conventions import Convention
 from shoe.predictions.field_names import LAYOUTS, meaning
 
-_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
+_NUMBER, _NAMED_NUMBER, _WIDTHS, _OTHER, _TAGS, _PLAIN_TAGS, _DIGIT = (
+    re.compile(patterns(kind, "reply_patterns.txt"))
+    for kind in ["box_number", "named_number", "widths", "no_number", "box_tag", "plain_tag", "digit"]
+)
 _CORNER_NAME = re.compile(r"(?i)\b(?:[xy]_?[012]|[xy]_?m(?:in|ax)|left|top|right|bottom|x|y|w|h)\s*[:=]|(?<=\d)\s?px\b")
-_NAMED_NUMBER = re.compile(r"\b([A-Za-z][A-Za-z_]{0,11}\d?)\s{0,3}[:=]\s{0,3}(-?\d{1,9}(?:\.\d{1,9})?)(?![\w.])")
 _UNIT = re.compile(r"\s*(px|pixels?|%)\s*$", re.I)
-_WIDTHS = re.compile(r"\bw\s*[:=]")
-_OTHER = re.compile(r"[^\s\[\](){}<>,;|\d.eE+-]")
 # Names of the four numbers, in lower case without separators, and the layout of the numbers in this order.
 _LISTS = ((layout, word_lists("key_words.txt")[f"corners.{layout}"]) for layout in ("xyxy", "xywh", "cxcywh"))
 _NAMES = [(names[i : i + 4], layout) for layout, names in _LISTS for i in range(0, len(names), 4)]
-_CORNERS = (
-    *(("topleft", "bottomright"), ("lefttop", "rightbottom"), ("upperleft", "lowerright"), ("tl", "br"), ("lt", "rb")),
-    *(("min", "max"), ("start", "end"), ("p1", "p2")),
-)
+_CORNERS = [*zip((corners := word_lists("key_words.txt")["opposite"])[::2], corners[1::2], strict=True)]
 _LAYOUT_KEYS = frozenset(("xyxy", "xyxyn", "vertices", "corners"))
-_TAGS = re.compile(r"</?box>|<\|box_(?:start|end)\|>|<\|/?det\|>")
-_PLAIN_TAGS = re.compile(r"</?bbox>")
 _TAGGED = Convention(scale="thousand")
 _PERCENT = Convention(scale="hundred")
 _NUMBER_NAMES = frozenset(name for names, _ in _NAMES for name in names)
 _CORNER_KEYS = frozenset([*(name for names, _ in _NAMES for name in names), *(x for pair in _CORNERS for x in pair)])
 _GEMINI = Convention("yxyx", "thousand")
-_DIGIT = re.compile(r"\d")
 _BODY_PARTS = {"face", "head", "hair", "eyes", "hand", "hands", "arm", "arms", "leg", "legs", "feet", "torso", "part"}
 YES_OR_NO = "a verdict: yes or no, true or false, 1 or 0"
 _FOR, _AGAINST, _LIGHT, _NEVER = (patterns(kind, "reply_patterns.txt") for kind in ("for", "against", "light", "never"))

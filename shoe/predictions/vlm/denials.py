@@ -23,11 +23,8 @@ _NONE, _CLAUSE, _OTHER, _REFUSES = compiled("none clause_end other refuses", re.
 _PLACED = re.compile(r"\d[\s.,]+\d|[\[{]\s*[^\]\s]")
 BOX_LIKE = re.compile(r"(?:\d[\s,.]+){3}\d|[{\[]")
 _LONGEST_REFUSAL = 1000
-_DENIAL = re.compile(
-    rf"\b(?:({AGAINST})|(?:is|are|was|do|does|did|would|could|can|will) not|cannot|never|unable|\w+n['’]t)\b"
-    r"|\A\W*(?:(?:there (?:is|are)|i (?:see|find|found)) )?(?:not|no|none|nothing)\b",
-    re.I,
-)
+_NEGATED, _DENIED_FIRST = (patterns(kind, REPLY) for kind in ("negated", "denied_first"))
+_DENIAL = re.compile(rf"\b(?:({AGAINST})|{_NEGATED})\b|{_DENIED_FIRST}", re.I)
 
 
 @lru_cache(4096)

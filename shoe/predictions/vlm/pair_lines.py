@@ -8,7 +8,7 @@ from shoe.lexicon.senses import bases
 from shoe.predictions.field_names import meaning
 from shoe.predictions.vlm.box_marks import can_be_verb, is_label, is_person, is_thing
 from shoe.predictions.vlm.denials import BOX_LIKE, compiled, says_none
-from shoe.predictions.vlm.markup import take_confidence
+from shoe.predictions.vlm.markup import scored_labels, take_confidence
 from shoe.predictions.vlm.words import split_verbs
 
 LEAD = re.compile(r"^(?:[\s>]|#(?!\d))*(?:[-*•+]\s+|\(?\d{1,3}[.):](?!\d)\s*|#\d+\s*)*\s*")  # bullets and list numbers
@@ -60,6 +60,7 @@ def rewrite_pair_lines(reply: str) -> str:
 def _rewrite(pieces: list[str], following: list[str]) -> str:
     """Return the sentences of a line with two boxes; "" if it is not the line of a pair."""
     before, first, between, second, after = (re.sub("[*`]", "", piece) for piece in pieces)
+    listed = scored_labels(after.lstrip(" :=-–—"))
     (before, leading), (after, trailing) = map(take_confidence, (LABELLED.sub("", LEAD.sub("", before)), after))
     head, middle = _BEFORE.fullmatch(before), _BETWEEN.fullmatch(between)
     if not head or not middle or not all(map(_may_be_noun, nouns := (head["noun"], middle["noun"]))):
@@ -69,6 +70,8 @@ def _rewrite(pieces: list[str], following: list[str]) -> str:
         if not head["verb"] and (about := _ABOUT_IT.match(after)):  # "chair [b]: the person [b] is sitting on it"
             return f"{boxed[1]}{about[1]} the {boxed[0]}{after[about.end() :]}"
         boxed.reverse()
+    if any(has_person) and len(listed) > 1 and all(score and _is_verb(verb) for verb, score in listed):
+        return "\n".join(f"{boxed[0]} - {verb} - {boxed[1]} ({score})" for verb, score in listed)
     if not any(has_person) or not (tail := _AFTER.fullmatch(after)):
         return ""
     below = [_VERB_LINE.fullmatch(LEAD.sub("", line)) for line in takewhile(str.strip, following)]

@@ -143,14 +143,14 @@ _LINE, _PRED, _REF, _APART, _FINITE, _ENTRY, _THERE, _END, _HEAD = compiled(
 )
 _MAY_LABEL, _INTRODUCTION, _QUESTION, _FORMER = compiled("may_label introduction question former", re.I)
 _FORMER_CLAUSE, _ANSWER_LEAD, _DETERMINER = compiled("former_clause answer_lead determiner", re.I)
-_HUMAN_BOX, _MARK_END, _BEFORE_NOUN = compiled("human_box mark_end before_noun", re.I)
+_HUMAN_BOX, _MARK_END, _BEFORE_NOUN, _NO_ANSWER = compiled("human_box mark_end before_noun no_answer", re.I)
 _PRONOUNS, _DOERS = frozenset(("he", "she", "they", "his", "her")), frozenset(("him", "her", "them"))
 _AFTER_VERBS = text.DETERMINERS | text.PREPOSITIONS | text.PARTICLES | {"→", "->"}
 _BRACKETS, _WORD = re.compile(r"[\[\]{}]+|\([\s,;]*\)"), re.compile(r"\w")
 _BLANKS = str.maketrans("()*", "   ")
 _DATA, _LONGEST = re.compile(r"[{}]|</|/>|\w[\"']\s*:"), 300
 _MARKED = "\ue000"
-_OTHERS = {"another", "other", "others", "second", "else", "nobody"}
+_OTHERS = {"another", "other", "others", "second", "else", "nobody", "by"}
 _COUNTS = "as many human boxes as object boxes, or only one human or object box"
 
 
@@ -224,12 +224,18 @@ def _add_follow_up(
     (human, thing), nouns = ([Entity(marked.boxes[mark][0]) for mark in named[0]], named[1])
     back = _TAKEN_BACK.match(f"\n{sentence}", 1)
     said = _ANSWER_LEAD.sub("", sentence[back.end() - 1 :] if back else sentence)
+    if no := _NO_ANSWER.match(said):
+        said, denied = said[no.end() :], Reading(reading.items[start:]).pairs
+        reading.items[start:] = [pair._replace(verdicts=(("", False),)) for pair in denied]
+        start = len(reading.items)
     said = _FORMER.sub(lambda match: f"the {nouns[match[1].lower() == 'latter']}", said)
     known = [each for pair in Reading(reading.items[start:]).pairs for each in _interactions(pair)]
     noun = known[0].object if known else next((noun for noun in nouns if noun != "person"), "")
     words, is_label = text.tokens(said.lower()), bool(stated_labels(said))
     acts = words[:1] and (words[0].endswith("ing") or any(is_person(w) or w in _PRONOUNS for w in words[:5]))
     is_about = not {"it", "them", *noun.lower().split()[-1:]}.isdisjoint(words) and _OTHERS.isdisjoint(words)
+    if says_none(said) and all(each.verb.startswith("being") for each in known):
+        said, is_label = "no interaction", True
     pair = Pair(human, thing, "", numberless(noun), (), said.strip(" ."))
     if not (is_label or (acts and is_about)) or _NUMBER.search(said) or not _is_clear(pair):
         return
@@ -524,8 +530,8 @@ def assigned_records(text: str) -> list[dict[str, Any]]:
 
 
 _PAIR, _TITLE, _OPENS, _VERB_BLOCK, _SIDE_BOX = compiled("key_value title opens_level verb_block side_box")
-_HEADINGS, _RULED, _TAKEN_BACK, _NEXT_LABEL, _NO_WORD, _OUTWEIGHED, _NO_FIRST = compiled(
-    "headings ruled taken_back next_label no_verb outweighed no_first", re.I | re.M
+_HEADINGS, _RULED, _TAKEN_BACK, _NEXT_LABEL, _NO_WORD, _OUTWEIGHED, _NO_FIRST, _BOX_NOUN, _SLASH = compiled(
+    "headings ruled taken_back next_label no_verb outweighed no_first box_noun slash", re.I | re.M
 )
 _BLOCK = re.compile(r":[ \t]*\n" + r"[ \t]*-[ \t]+(\d{1,5}(?:\.\d{1,9})?)[ \t]*(?:\n|\Z)" * 4)  # YAML's list of lines
 _ONE_VERB = r"[a-z]+(?:[ _-](?:on|at|with|under|up|in|to|off|from))?"
@@ -602,7 +608,7 @@ def _key_value_items(text: str) -> list[dict[str, Any]]:
         if (level := _OPENS.fullmatch(line)) and meaning(level[1]).side and not meaning(level[1]).part:
             outer.append((indent, level[1]))
         prefix = f"{outer[-1][1]} " if outer else ""
-        body = _SIDE_BOX.sub(_side_and_box, _plain_line(line)[:1000])
+        body = _SIDE_BOX.sub(_side_and_box, _BOX_NOUN.sub(r"\1\3 \2", _SLASH.sub("; ", _plain_line(line)[:1000])))
         first = len(fields)
         is_title = line[:1].isalpha() and line.split()[0].endswith("ing") and _SIDE_BOX.match(_plain_line(following))
         if (title := _TITLE.fullmatch(f"# {line}" if is_title else line)) and not meaning(title[1]).part:
