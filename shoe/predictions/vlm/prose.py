@@ -143,21 +143,22 @@ _LINE, _PRED, _REF, _APART, _FINITE, _ENTRY, _THERE, _END, _HEAD = compiled(
 )
 _MAY_LABEL, _INTRODUCTION, _QUESTION, _FORMER = compiled("may_label introduction question former", re.I)
 _FORMER_CLAUSE, _ANSWER_LEAD, _DETERMINER = compiled("former_clause answer_lead determiner", re.I)
-_HUMAN_BOX, _MARK_END, _BEFORE_NOUN, _NO_ANSWER = compiled("human_box mark_end before_noun no_answer", re.I)
+_HUMAN_BOX, _MARK_END, _BEFORE_NOUN, _NO_ANSWER, _IT = compiled("human_box mark_end before_noun no_answer it", re.I)
 _PRONOUNS, _DOERS = frozenset(("he", "she", "they", "his", "her")), frozenset(("him", "her", "them"))
 _AFTER_VERBS = text.DETERMINERS | text.PREPOSITIONS | text.PARTICLES | {"→", "->"}
 _BRACKETS, _WORD = re.compile(r"[\[\]{}]+|\([\s,;]*\)"), re.compile(r"\w")
 _BLANKS = str.maketrans("()*", "   ")
 _DATA, _LONGEST = re.compile(r"[{}]|</|/>|\w[\"']\s*:"), 300
 _MARKED = "\ue000"
-_OTHERS = {"another", "other", "others", "second", "else", "nobody", "by"}
+_OTHERS = {"another", "other", "others", "second", "else", "nobody", "by", "enjoy", "enjoys", "interact", "interacting"}
+_SELF = _PRONOUNS | {"person", "individual", "human", "subject"}
+_Named = tuple[list[int], list[list[str]]]  # marks of the person and the thing, and the words of both
 _COUNTS = "as many human boxes as object boxes, or only one human or object box"
 
 
 def interactions_of_sentences(marked: MarkedText) -> Reading:
     """Return the interactions in the sentences of a text; the noun next to a box mark tells persons from objects."""
-    reading = Reading()
-    raw = marked.text
+    reading, raw = Reading(), marked.text
     if "<pred>" in raw or "<rel>" in raw:
         # All-Seeing: a predicate with the boxes of subject and object, which also follow their nouns.
         return Reading(list(_predicates(marked)))
@@ -172,9 +173,8 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
     adjacent = {i: {k: mark for k, mark in found.items() if k not in unknown} for i, found in adjacent.items()}
     names = {name: mark for name, mark in names.items() if mark not in nouns and name not in unknown} | ids
     words |= nouns
-    people: list[int] = []
     listed, listed_at, entries = dict[str, int](), -2, list[tuple[str, int]]()
-    named, start = None, 0  # pair that the last sentence names, and the number of items before this sentence
+    people, named, start = list[int](), None, 0  # named: the last sentence with boxes; start: number of items before it
     for i, sentence in enumerate(" ".join(line.split()) for line in sentences):
         marks = [int(mark[1]) for mark in MARK.finditer(sentence)]
         if marks:
@@ -205,48 +205,51 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
     return reading
 
 
-def _named_pair(sentence: str, marks: list[int]) -> tuple[list[int], list[str]] | None:
-    """Return the marks of the person and the thing in a sentence with two marks, and both nouns in order; or None."""
+def _named_pair(sentence: str, marks: list[int]) -> _Named | None:
+    """Return the marks of the person and the thing in a sentence with two marks, and the words of both; else None."""
     first, _, second, *_ = MARK.split(FIELD_LABEL.sub(" ", sentence)) if len(marks) == 2 else ("", "", "")
     labels = [" ".join(label.replace("*", " ").split()).strip(" :")[-_LONGEST:] for label in (first, second)]
     people = [_names_person(label, after_box=False, acts=not i) for i, label in enumerate(labels)]
-    nouns = ["person" if people[i] else _DETERMINER.split(label)[-1] for i, label in enumerate(labels)]
-    return (marks[:: 1 if people[0] else -1], nouns) if people.count(True) == 1 else None
+    nouns = [_DETERMINER.split(label)[-1].lower().split()[-3:] for label in labels]
+    order = slice(None, None, 1 if people[0] else -1)
+    return (marks[order], nouns[order]) if people.count(True) == 1 else None
 
 
-def _add_follow_up(
-    marked: MarkedText, named: tuple[list[int], list[str]], sentence: str, reading: Reading, start: int
-) -> None:
+def _add_follow_up(marked: MarkedText, named: _Named, sentence: str, reading: Reading, start: int) -> None:
     """Add what a sentence without boxes, such as "He is riding it", says about the pair of the sentence before.
 
     "Interaction: riding" and corrections ("Wait, no, he is riding it.") replace the items from ``start`` on.
     """
-    (human, thing), nouns = ([Entity(marked.boxes[mark][0]) for mark in named[0]], named[1])
+    (first, second), nouns = named
+    human, thing = (Entity(marked.boxes[mark][0]) for mark in (first, second))
     back = _TAKEN_BACK.match(f"\n{sentence}", 1)
     said = _ANSWER_LEAD.sub("", sentence[back.end() - 1 :] if back else sentence)
     if no := _NO_ANSWER.match(said):
         said, denied = said[no.end() :], Reading(reading.items[start:]).pairs
         reading.items[start:] = [pair._replace(verdicts=(("", False),)) for pair in denied]
         start = len(reading.items)
-    said = _FORMER.sub(lambda match: f"the {nouns[match[1].lower() == 'latter']}", said)
     known = [each for pair in Reading(reading.items[start:]).pairs for each in _interactions(pair)]
-    noun = known[0].object if known else next((noun for noun in nouns if noun != "person"), "")
-    words, is_label = text.tokens(said.lower()), bool(stated_labels(said))
-    acts = words[:1] and (words[0].endswith("ing") or any(is_person(w) or w in _PRONOUNS for w in words[:5]))
-    is_about = not {"it", "them", *noun.lower().split()[-1:]}.isdisjoint(words) and _OTHERS.isdisjoint(words)
+    noun = known[0].object if known else " ".join(nouns[1])
+    said = _IT.sub(
+        f"the {noun}", _FORMER.sub(lambda at: " ".join(nouns[(at[1].lower() == "latter") == (first < second)]), said)
+    )
+    words, labels = text.tokens(said.lower()), stated_labels(said)
+    is_label = any(":" in said or label.split()[0].endswith("ing") for label in labels)
     if says_none(said) and all(each.verb.startswith("being") for each in known):
         said, is_label = "no interaction", True
-    pair = Pair(human, thing, "", numberless(noun), (), said.strip(" ."))
-    if not (is_label or (acts and is_about)) or _NUMBER.search(said) or not _is_clear(pair):
+    pair = Pair(human, thing, "", noun if is_label else "", (), said.strip(" ."))
+    acts = words[:1] and (words[0].endswith("ing") or not _SELF.union(nouns[0][-1:]).isdisjoint(words[:5]))
+    if not (is_label or (acts and _OTHERS.isdisjoint(words))) or _NUMBER.search(said) or not _is_clear(pair):
         return
     if is_label or (back and not ADDS.search(said)):
         reading.replaced += back is not None
         del reading.items[start:]
-    elif {bases(each.verb.split()[0], "verb") for each in known} & {
-        bases(each.verb.split()[0], "verb") for each in _interactions(pair)
-    }:
-        return
-    reading.items.append(pair)
+        known = []
+    verbs, things = [bases(old.verb.split()[0], "verb") for old in known], (noun.lower(), noun.lower().split()[-1])
+    for each in _interactions(pair):
+        if each.object.split(" / ")[0].lower() in things and bases(each.verb.split()[0], "verb") not in verbs:
+            reading.items.append(pair._replace(phrase="", verbs=(Verb(each.verb),), target=noun))
+    reading.items += [pair] * (not _interactions(pair))  # which the sentence denies
 
 
 def _interactions(pair: Pair) -> tuple[Interaction, ...]:
@@ -440,7 +443,6 @@ _RULE, _CELL, _TAG, _OPENED, _ATTRIBUTE, _NUMBER = compiled("table_rule cell tag
 _INLINE = frozenset(("ref", "box", "quad"))  # the words of an interaction are between these tags
 _ASSIGNED = re.compile(r"^[\s>*-]*([A-Za-z]\w{0,40})\s*[=:]\s*(?=[\[({])", re.MULTILINE)
 _UNSURE = re.compile(rf"{patterns('refusal')}|\A\W*(?:un(?:clear|known|certain)|(?:hard|difficult) to)\b")
-_DEEPEST = 8
 
 
 def table_records(text: str) -> list[dict[str, Any]]:
@@ -537,7 +539,7 @@ _BLOCK = re.compile(r":[ \t]*\n" + r"[ \t]*-[ \t]+(\d{1,5}(?:\.\d{1,9})?)[ \t]*(
 _ONE_VERB = r"[a-z]+(?:[ _-](?:on|at|with|under|up|in|to|off|from))?"
 _VERBS = re.compile(rf"({_ONE_VERB}(?:\s*[,;]\s*(?:and\s+)?{_ONE_VERB})+)(?=\s*(?:[,;|]|\Z))", re.I)
 _BULLET, _BREAK = re.compile(r"[ \t]*[-*][ \t]+|\n"), re.compile(r"\s*<br\s*/?>\s*", re.I)
-_WIDEST = 20
+_WIDEST, _DEEPEST = 20, 8
 _GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider gaps are shortened, because they are slow to match
 LONGEST, _LONGEST_REPLY = 20_000, 2000  # characters of a text, and of a reply about one pair, that are read
 
@@ -563,9 +565,8 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
         reading = Reading(says_none=True) if says_none(final) else interactions_of_text(final, context)
         return replace(reading, replaced=reading.replaced + 1)
     text = text if context.entities else rewrite_pair_lines(text)
-    text, denied = _HEADINGS.sub(r"Human: \1; Verb: \2; Object: \3", text), ""
-    if not _RULED.search(text):  # "yes" and "no" in a table belong to their column
-        text, denied = split_denied(text)
+    text = _HEADINGS.sub(r"Human: \1; Verb: \2; Object: \3", text)
+    text, denied = (text, "") if _RULED.search(text) else split_denied(text)  # a column of a table may say yes or no
     if denied:
         pairs = [pair._replace(verdicts=(("", False),)) for pair in interactions_of_text(denied, context).pairs]
         return Reading([*interactions_of_text(text, context).items, *pairs])
