@@ -251,7 +251,7 @@ class _Walker:
         has_reference = len(fields.entities) > count
         is_judged = count > 1 or fields.has_words
         self.reading.unread += (fields.unread if is_judged else fields.unread | fields.verdicts).items()
-        if count > 1:
+        if count > 1 or (fields.has_words and not fields.labels and len(context.entities) > 1):
             self.reading.unread += ((key, value) for key, value in fields.references.items() if role(key) is None)
         if fields.has_words or (not count and context.has_words):
             self.reading.unread += ((fields.keys_of.get(text, ""), text) for text in fields.texts)

@@ -144,7 +144,10 @@ _LEAD = re.compile(rf"\A\s*(?:{_LEADS}|[(\[{{<]?{_ROLE}(?:[)\]}}>]\s*[:=]?|\s*[:
 _TAIL = re.compile(r"\s*(?:[(\[{<（]([^()\[\]{}<>（）]*)[)\]}>）]|(?:\s*[#~]|_|\s_)\s*\d+)\s*\Z")
 _ECHO, _LETTER = re.compile(rf"{_ROLE}\W*\d*|[a-z]{{0,5}}\W*\d+|[^a-zA-Z]*", re.I), re.compile("[a-zA-Z]")
 _WRAPPED = re.compile(r"\A(?:[\[{<](\w[^\[\]{}<>]*)[\]}>]|(\w+(?: \w+)?) (?:it|them))\Z")
-_LIST, _AND = re.compile(r"\A\s*\[[^\[\]]*,[^\[\]]*\]\s*\Z"), re.compile(r"\s{0,9}(?:[,;|\n]|\s/\s|\band\b)\s{0,9}")
+_LIST, _AND = (
+    re.compile(r"\A\s*\[[^\[\]]*,[^\[\]]*\]\s*\Z"),
+    re.compile(r"\s{0,9}(?:[,;|\n]|\s/\s|\band\b)\s{0,9}(?:followed by\s)?"),
+)
 _LONGEST, _MARKS = 300, " .\t\n\"'`*_~«»“”‘’„…;,!"
 
 
