@@ -223,10 +223,9 @@ def verb_likeness(phrase: str) -> float:
     return -0.5 if len(words) > 1 else 0.0 if _lexname(words[0]) else 1.0
 
 
-_NUMBERING = re.compile(r"(?<![\d.])[\s_.#-]*(?:\(\d+\)|\d+)$")
+_NUMBERING, _REF = compiled("label_number ref_tag")
 _KINDS = {"label": 0, "phrase": 1}  # the best label of a box first
 _ARTICLE = re.compile(r"^(?:an?|the)\s+(?=\w)", re.I)
-_REF = re.compile(r"</?ref>|<\|/?(?:object_)?ref(?:_start|_end)?\|>")
 _LABELLED_BOX = re.compile(r"\s*([^\W\d][^\[\](){}<>:=]{0,80}?)\s*[:=]?\s*([\[(<{].*)", re.DOTALL)
 _RELATIVE = frozenset(("norm", "normalized", "normalised", "rel", "relative", "n", "ratio", "percent", "1000"))
 _UNITS = _RELATIVE | {"abs", "absolute", "px", "pixel", "pixels", "raw", "orig", "original"}

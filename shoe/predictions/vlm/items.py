@@ -141,8 +141,7 @@ _DEEPEST = 12
 _REFERENCE, _TWO_BOXES = "the index, ID or name of a box in the reply", "a box for the human and a box for the object"
 _FINAL = {"final", "last", "revised", "refined"}  # of {"draft": [...], "final": []}
 _VERSION = re.compile(r"(?:step|stage|draft|attempt|version|round|iteration|pass|try|model|turn)[\W_]?\w{1,12}", re.I)
-_ANSWERS = ("answer", "prediction", "conclusion", "result")
-_SIDED = ("human", "subject", "object")
+_ANSWERS, _SIDED = ("answer", "prediction", "conclusion", "result"), ("human", "subject", "object")
 
 
 def interactions_in(values: list[Any], context: Fields | None = None, pool_values: list[Any] | None = None) -> Reading:

@@ -141,9 +141,8 @@ _CONFIDENCE = re.compile(
 _FIRST_VALUE, _SCORE_NAME = re.compile(rf"{_VALUE}|\d+", re.I), re.compile(_SCORE, re.I)
 _SCORE_LINE = re.compile(rf"\s{{0,9}}\n\W{{0,9}}({_SCORE}\W{{0,3}}{_VALUE})\W*?(?=\n|\Z)", re.I)
 _LEAD = re.compile(rf"\A\s*(?:{_LEADS}|[(\[{{<]?{_ROLE}(?:[)\]}}>]\s*[:=]?|\s*[:=→])\s*)", re.I)
-_TAIL = re.compile(r"\s*(?:[(\[{<（]([^()\[\]{}<>（）]*)[)\]}>）]|(?:\s*[#~]|_|\s_)\s*\d+)\s*\Z")
+_TAIL, _WRAPPED, _QUOTED = compiled("label_tail wrapped quoted")
 _ECHO, _LETTER = re.compile(rf"{_ROLE}\W*\d*|[a-z]{{0,5}}\W*\d+|[^a-zA-Z]*", re.I), re.compile("[a-zA-Z]")
-_WRAPPED = re.compile(r"\A(?:[\[{<](\w[^\[\]{}<>]*)[\]}>]|(\w+(?: \w+)?) (?:it|them))\Z")
 _LIST, _AND = (
     re.compile(r"\A\s*\[[^\[\]]*,[^\[\]]*\]\s*\Z"),
     re.compile(r"\s{0,9}(?:[,;|\n]|\s/\s|\band\b)\s{0,9}(?:followed by\s)?"),
@@ -184,7 +183,6 @@ def scored_labels(phrase: str) -> list[tuple[str, str | None]]:
 _HAS_NOUN = re.compile(_NOUN, re.I)
 _COLON = re.compile(rf"(?is)\A(?!.*\b(?:object|target)\W*[:=])[^:=→\n]*?{_NOUN}[^:=→]{{0,80}}?[:=→]\s*(?=\S)(.+)\Z")
 _COPULA = re.compile(r"\b(?:is|are|was|were|be|being|appears?|seems?)\b(?:\s+to\s+be\b)?\W*", re.I)
-_QUOTED = re.compile(r"(not |than |of )?(?:[\"“«]|\*\*|(?<!\w)['‘`])([^\"“”«»*'‘’`]{2,40})(?:[\"”»]|\*\*|['’`](?!\w))")
 _INTRO = re.compile(rf"(?i)\A\W*{patterns('intro', REPLY)}(?:(?:the|an?)\s+{_NOUN}\s*(?:of\s+)?)?(?:to\s+(?=\w))?")
 _REASON = re.compile(rf"(?is){patterns('reason', REPLY)}|\s{{0,3}}[-–—(]\s*(?:not\b|{_CLAUSE}).*")
 _ASIDE, _STARTS = re.compile(rf"\W*{_ASIDES}\b", re.I), re.compile(rf"\W*{_CLAUSE}", re.I)

@@ -11,18 +11,15 @@ from shoe.predictions.vlm.denials import BOX_LIKE, compiled, says_none
 from shoe.predictions.vlm.markup import scored_labels, take_confidence
 from shoe.predictions.vlm.words import split_verbs
 
-LEAD = re.compile(r"^(?:[\s>]|#(?!\d))*(?:[-*•+]\s+|\(?\d{1,3}[.):](?!\d)\s*|#\d+\s*)*\s*")  # bullets and list numbers
-(LABELLED,) = compiled("pair_label", re.I)
-_BOX = re.compile(r"([\[(<{]\s*-?\d[^\[\](){}<>\n]{5,80}[\])>}])")
+LEAD, _BOX, _ABOUT_IT = compiled("line_lead line_box about_it")
+LABELLED, ADDS = compiled("pair_label adds", re.I)  # ADDS: words of a correction that take nothing back
 _NOUN = r"(?P<noun>(?:(?:an?|the)\s+)?[A-Za-z][\w '-]{0,30}?)\s*[:=]?\s*"
 _VERB = r"(?P<verb>[A-Za-z][A-Za-z_ ,/&-]{1,40}?)"
 _BEFORE = re.compile(rf"\W{{0,3}}(?:{_VERB}\s*(?:[:=(→,]|->|\s[-–—]\s)\W{{0,3}})?{_NOUN}")
 _BETWEEN = re.compile(rf"\s*(?:[,;:&|/+–→-]|->|and\b)\W{{0,3}}{_NOUN}")
 _AFTER = re.compile(rf"\W{{0,3}}?(?:(?:[:=→–—-]|->)\s*{_VERB})?\W*")
-_ABOUT_IT = re.compile(r"(\s[\w ]{2,60}?)\s(?:it|them)\b")
 _VERB_LINE = re.compile(rf"(?:(?:verbs?|actions?|interactions?)\W{{1,4}})?{_VERB}\W*", re.I)
 _PARTICLES, _GROUPS = text.PREPOSITIONS | text.PARTICLES, {"pair", "match", "set", "group", "tag"}
-(ADDS,) = compiled("adds")  # words of a correction that take nothing back
 _DRAFT, _FINAL, _CORRECTED, _RETRACTED, _RESTATED = compiled(
     "first_draft final_list corrected_list retracted restated", re.I | re.M
 )
