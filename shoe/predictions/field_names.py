@@ -202,14 +202,14 @@ def outdated(keys: tuple[object, ...]) -> frozenset[object]:
     (['first_guess'], ['raw_output'])
     """
     words = {key: frozenset(meaning(key).words) for key in keys if meaning(key).part not in ("image", "box")}
-    kinds = {key: each - LATER - _EARLIER - _ANSWER - _PREDICTED for key, each in words.items()}
+    rest = {key: each - LATER - _EARLIER for key, each in words.items()}
     later = [key for key, each in words.items() if each & LATER and not each & _EARLIER]
 
     def replaces(new: object, old: object) -> bool:
         if words[old] & _EARLIER:
-            return kinds[new] == kinds[old] or not (kinds[new] and kinds[old])
-        is_alike = bool(kinds[old]) and kinds[new] == kinds[old] and meaning(old).part != "score"
-        return is_alike and (old in later or not words[new] <= kinds[new] | _OF_TIME)
+            return rest[new] == rest[old] or not all(rest[key] - _ANSWER - _PREDICTED for key in (new, old))
+        is_alike = bool(rest[old]) and rest[new] == rest[old] and meaning(old).part != "score"
+        return is_alike and (old in later or not words[new] <= rest[new] | _OF_TIME)
 
     found = [(i, old) for i, new in enumerate(later) for old in words if new != old and replaces(new, old)]
     return frozenset(old for i, old in found if old not in later[i:])

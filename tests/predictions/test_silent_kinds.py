@@ -396,8 +396,9 @@ def test_answers_that_name_no_verb_are_counted(tmp_path: Path, reply: str) -> No
     assert ([row[:2] for row in rows], notes.count("left_out")) == ([("hold", "cup")], 1)
 
 
-def test_no_without_a_question_about_a_verb_denies_nothing_that_follows(tmp_path: Path) -> None:
-    record = f'{{"image": "a.jpg", {PAIR}, "object": "cup", "response": "No, the person is washing the cup."}}'
+@pytest.mark.parametrize("reply", ["No, the person is washing the cup.", "Verbs:\\n- washing: the person holds it"])
+def test_no_before_a_statement_denies_nothing_and_explanations_are_no_verbs(tmp_path: Path, reply: str) -> None:
+    record = f'{{"image": "a.jpg", {PAIR}, "object": "cup", "response": "{reply}"}}'
     assert written(tmp_path, record)[0] == [("washing", "cup", 1.0)]
 
 

@@ -555,7 +555,7 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
     if len(context.entities) == 2 and len(text) <= _LONGEST_REPLY and not BOX_LIKE.search(text):
         text = text if context.has_words else _NO_FIRST.sub("", text)
         text = labels_of_reply(_NEXT_LABEL.sub("\n", text))
-    if len(text) <= _LONGEST_REPLY and (shorter := _OUTWEIGHED.sub("", text)).strip(" .,"):
+    if len(text) <= _LONGEST_REPLY and (shorter := _OUTWEIGHED.sub(r"\g<kept>", text)).strip(" .,"):
         text = shorter
     final = without_draft(text)
     if len(context.entities) == 2 and not BOX_LIKE.search(final):

@@ -166,7 +166,7 @@ def _names_other(phrase: str, target: str) -> bool:
     """Return whether a phrase names another thing than the object of the reply: "holding a bag" about a bicycle."""
     from shoe.lexicon.phrases.parse import interactions as parse
 
-    things = [target, *(each.object for each in parse(phrase).interactions if each.object and " " not in each.verb)]
+    things = [target, *(each.object for each in parse(phrase).interactions if each.object and each.verb.isalpha())]
     own, *others = ({sense.synset for sense in find(text.tokens(text.plain(each)), "object")} for each in things)
     return bool(own and others) and all(other and own.isdisjoint(other) for other in others)
 
