@@ -24,15 +24,16 @@ def table_rows(name: str) -> list[list[str]]:
     return [line.split("\t") for line in (_DATA / name).read_text("utf-8").splitlines()[1:]]
 
 
-def _word_classes() -> dict[str, frozenset[str]]:
-    classes: dict[str, set[str]] = {}
-    for line in (_DATA / "word_classes.txt").read_text("utf-8").splitlines():
-        name, words = line.split(": ")
-        classes.setdefault(name, set()).update(words.split())
-    return {name: frozenset(words) for name, words in classes.items()}
+def word_lists(name: str) -> dict[str, tuple[str, ...]]:
+    """Return the words of each class in a file in ``data/`` with lines "class: words"; ``name`` is the file."""
+    classes: dict[str, tuple[str, ...]] = {}
+    for line in (_DATA / name).read_text("utf-8").splitlines():
+        of_class, words = line.split(": ")
+        classes[of_class] = (*classes.get(of_class, ()), *words.split())
+    return classes
 
 
-WORD_CLASSES = _word_classes()
+WORD_CLASSES = {name: frozenset(words) for name, words in word_lists("word_classes.txt").items()}
 ARTICLES = WORD_CLASSES["articles"]
 DETERMINERS = ARTICLES | WORD_CLASSES["possessives"] | WORD_CLASSES["numbers"]
 AUXILIARIES = WORD_CLASSES["be"] | WORD_CLASSES["auxiliaries"]

@@ -4,38 +4,20 @@ Keys are split into words, so that ``human_box``, ``personBBox`` and ``box_of_pe
 """
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from shoe.lexicon.text import word_lists
 from shoe.predictions.vlm.images import plain
 
 SCORE_NAMES = ("score", "confidence", "conf", "probability", "prob")
+_LISTS = word_lists("key_words.txt")
 # Words that occur in keys. If a key has words of several parts, the first part in this table applies.
-PARTS = {
-    "image": ("image", "img", "file", "filename", "filepath", "photo", "picture", "question", "custom", "path", "url",
-              "images", "image_id", "imageid"),
-    "width": ("width",),
-    "height": ("height",),
-    "box": ("box", "boxes", "bbox", "bboxes", "bounding", "coordinates", "coords", "coord", "location", "loc", "region",
-            "position", "xyxy", "xywh", "cxcywh", "yxyx", "rect", "rectangle", "roi", "area", "grounding"),
-    "point": ("point", "points", "keypoint", "keypoints", "center", "centre"),
-    "score": (*SCORE_NAMES, "scores", "confidences", "likelihood", "certainty", "logit", "logits"),
-    "id": ("id", "ids", "idx", "index", "ref", "reference", "number", "no"),
-    "verb": ("verb", "verbs", "action", "actions", "predicate", "predicates", "relation", "relations", "relationship",
-             "relationships", "edge", "edges", "rel", "rels", "pred", "activity", "activities", "how",
-             "动作", "行为", "关系"),
-    "phrase": ("phrase", "interaction", "interactions", "hoi", "hois", "text", "description", "caption", "triplet",
-               "triplets", "triple", "sentence", "statement", "summary"),
-    "label": ("label", "labels", "cls", "name", "names", "category", "categories", "class", "classes", "type", "noun",
-              "word", "entity", "tag", "title"),
-}  # fmt: skip
-SIDES = {
-    "human": ("human", "humans", "person", "persons", "people", "man", "woman", "agent", "actor", "h", "hum", "pers",
-              "人", "人物"),
-    "subject": ("subject", "subjects", "sub", "subj", "s", "source"),
-    "object": ("object", "objects", "obj", "objs", "o", "target", "thing", "item", "patient", "tgt", "with",
-               "物体", "对象"),
-}  # fmt: skip
+PARTS, SIDES = (
+    {name.removeprefix(kind): words for name, words in _LISTS.items() if name.startswith(kind)}
+    for kind in ("part.", "side.")
+)
 _PART_OF = {word: part for part, words in reversed(PARTS.items()) for word in words}
 _RANK = {part: rank for rank, part in enumerate(PARTS)}
 _SIDE_OF = {word: side for side, words in SIDES.items() for word in words}
@@ -94,74 +76,37 @@ def role(key: str) -> str | None:
 
 
 # Keys of the wrapper around an answer, in plain spelling (lower case, words joined by "_"), and words of such keys.
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
+def _sets(names: str) -> Iterator[frozenset[str]]:
+    return (frozenset(_LISTS[name]) for name in names.split())
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-ANSWERS = _words(
-    "response responses reply raw_response model_response model_output raw_output output outputs output_text "
-    "generated_text generation generated completion completions prediction predictions pred preds predict predicted "
-    "answer answers model_answer caption result results resps filtered_resps raw text body message choices candidates "
-    "content parts value tool_calls function function_call arguments args delta data"
-)
+ANSWERS = _LISTS["answers"]
 """Keys under which a record may have the answer, the most likely first."""
-ANSWERS_WITH_BOXES = _set(
-    "response reply raw_response model_response model_output output generated_text answer completion prediction "
-    "raw_output output_text outputs answers model_answer predict"
-)
+(ANSWERS_WITH_BOXES,) = _sets("answers_with_boxes")
 """Keys of the answer even if the record has two boxes outside the answer; these boxes belong to the question."""
-WRAPPERS = frozenset(ANSWERS) | _set("parsed input refusal text_output generated_texts")
+WRAPPERS = frozenset(ANSWERS).union(*_sets("wrappers"))
 """Keys of wrappers; their values are searched for the answer."""
 CHATS = ("messages", "conversations", "conversation", "chat", "history", "dialog", "turns")
 SPEAKERS = ("role", "from", "speaker")
-MODEL = _set("assistant model gpt bot chatbot ai output")
-THOUGHTS = _set("thinking reasoning redacted_thinking thought image image_url")
-"""Types of content blocks that are not part of the answer."""
-CALLS = _set("tool_use function_call function tool_call")
-"""Types of content blocks that call a tool; the arguments of the call are the answer."""
+# Names of the model; types of content blocks: no part of the answer, or calls of tools, whose arguments are the answer.
+MODEL, THOUGHTS, CALLS = _sets("model thoughts calls")
 BLOCKS = THOUGHTS | CALLS
-STOPPED = _set("finish_reason stop_reason done_reason incomplete_details prompt_feedback")
-LENGTH = _set("length max_tokens max_output_tokens max_length max_new_tokens model_length")
-"""Finish reasons of truncated answers."""
-REFUSALS = _set("safety image_safety content_filter refusal prohibited_content blocklist spii recitation blocked")
-"""Finish reasons of refusals by the model or its safety filter."""
-FAILURES = _set("errored expired canceled cancelled failed")
-
-_UNSURE = _set(  # also hold other words
-    "answer happening decision selected accepted chosen kept keep supported approved picked retained include included "
-    "vote votes status judgement judgment"
-)
-_VERDICTS = _UNSURE | _set(
-    "label present exist exists valid interaction interacting interacts positive verdict verified confirmed correct is"
-)
-_OF_OTHERS = _set("label correct decision")  # perhaps of the ground truth or of a person, except within a reply
-_PROMPT = _set("prompt prompts question query queries instruction instructions system input inputs user tools schema")
-_TRUTH = _set("gt ground truth solution expected gold annotation annotations")
-_OF_TRUTH = _set("gt ground_truth groundtruth annotation annotated")
-_REFERENCE = _set("reference correct target true right label")
-_PREDICTED = _set("pred predicted prediction model output hat")
-_NOT_PREDICTED = _TRUTH | _set("true actual queried query original")
-_BESIDE_ANSWER = _set("target targets label labels anno annos annot annots gts references")
-_RAW, _MAPPED = _set("raw free original orig text"), _set("mapped label normalised normalized")
+# Keys of finish reasons; finish reasons of truncated answers, of refusals by the model or its filter, and of failures.
+STOPPED, LENGTH, REFUSALS, FAILURES = _sets("stopped length refusals failures")
+(RUNS,) = _sets("runs")
+"""Keys that may say which model or run made a prediction."""
+_UNSURE, _VERDICT_ONLY, _PROMPT, _TRUTH, _OF_TRUTH = _sets("unsure verdicts prompt truth of_truth")
+_VERDICTS = _UNSURE | _VERDICT_ONLY  # the unsure keys also hold other words
+(_OF_OTHERS,) = _sets("of_others")  # perhaps of the ground truth or of a person, except within a reply
+_REFERENCE, _PREDICTED, _BESIDE_ANSWER, _RAW, _MAPPED = _sets("reference predicted beside_answer raw mapped")
+_NOT_PREDICTED = _TRUTH.union(*_sets("not_predicted"))
 _QUERIED = _NOT_PREDICTED | {"target"}  # in "target_verb"; "target" alone is the object
-_DENIED = _set("not negative excluded impossible absent false wrong unlikely previous next alternative rejected denied")
 _OF_EITHER = _PREDICTED | _NOT_PREDICTED
-_NAMES, _CLASSES = _set("name names label labels noun word"), _set("class classes cls category categories")
-_ABOUT_VERB = _CLASSES | _set(
-    "type tense definition description synonyms similar candidate possible initial draft other secondary scene pose"
-)
-_OF_PAIR = _set("final overall total joint combined interaction hoi triplet")
-_ANSWER = _set("answer answers response output text completion reply")
-_DATA_KEYS = _set("label labels reference")
-_METADATA = _set(
-    "reference model id usage metadata time created date tokens token logprobs logprob thinking thought thoughts "
-    "reasoning reason error errors image images prompt_feedback"
-)
-_ERRORS = _set("error errors error_message")
+_DENIED, _NAMES, _CLASSES, _OF_PAIR, _ANSWER = _sets("denied names classes of_pair answer")
+_ABOUT_VERB = _CLASSES.union(*_sets("about_verb"))
+# Words of keys for a later version of an answer, or the chosen part, and for an earlier version.
+LATER, _EARLIER, _DATA_KEYS, _METADATA, _ERRORS = _sets("later earlier data_keys metadata errors")
+(_OF_TIME,) = _sets("of_time")  # perhaps in the image: "action_before", "action", "action_after"
 _DATA = ("[", "{", "<")
 
 
@@ -245,6 +190,35 @@ def unmapped(keys: tuple[object, ...]) -> frozenset[object]:
     kinds = {key: each - _RAW - _MAPPED or each & {"label"} for key, each in words.items()}
     mapped = {kind for key, kind in kinds.items() if kind and _RAW.isdisjoint(words[key])}
     return frozenset(key for key, kind in kinds.items() if kind in mapped and not _RAW.isdisjoint(words[key]))
+
+
+@lru_cache(1024)
+def outdated(keys: tuple[object, ...]) -> frozenset[object]:
+    """Return the keys of earlier versions of another key: "draft" beside "final", "verb" beside "corrected_verb".
+
+    Boxes, and scores without a word such as "initial", are no versions of each other.
+
+    >>> sorted(outdated(("first_guess", "revised"))), sorted(outdated(("raw_output", "extracted_answer", "object")))
+    (['first_guess'], ['raw_output'])
+    """
+    words = {key: frozenset(meaning(key).words) for key in keys if meaning(key).part not in ("image", "box")}
+    rest = {key: each - LATER - _EARLIER for key, each in words.items()}
+    later = [key for key, each in words.items() if each & LATER and not each & _EARLIER]
+
+    def replaces(new: object, old: object) -> bool:
+        if words[old] & _EARLIER:
+            return rest[new] == rest[old] or not all(rest[key] - _ANSWER - _PREDICTED for key in (new, old))
+        is_alike = bool(rest[old]) and rest[new] == rest[old] and meaning(old).part != "score"
+        return is_alike and (old in later or not words[new] <= rest[new] | _OF_TIME)
+
+    found = [(i, old) for i, new in enumerate(later) for old in words if new != old and replaces(new, old)]
+    return frozenset(old for i, old in found if old not in later[i:])
+
+
+def is_version_of_answer(key: object) -> bool:
+    """Return whether a key is a later version of the answer, such as "final", "revised" and "parsed_answer"."""
+    words = frozenset(meaning(key).words)
+    return not words.isdisjoint(LATER) and words <= LATER | _ANSWER | _PREDICTED
 
 
 def judges(key: object) -> bool:

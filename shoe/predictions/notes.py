@@ -59,6 +59,8 @@ SENTENCES = {
     "interactions was read",
     "joined_files": "the predictions of {count:,} of {images} are in two parts of the file: does the file join two "
     "models or runs?",
+    "runs": "{count:,} pair[|s] of boxes [has|have] predictions with several values of {examples:some}: does the file "
+    "join models or runs?",
     "joined_turns": "{of_replies} [is|are] chats whose turns are about different boxes: the interactions of all turns "
     "were joined",
     "joined": "predictions under several keys were joined: {examples:quoted}; delete lists that are no predictions",

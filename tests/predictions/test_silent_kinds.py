@@ -368,11 +368,55 @@ def test_the_person_and_the_words_of_the_pair_are_found(tmp_path: Path, row: str
         r"She feeds it at first sight. \boxed{\text{pet}}",
         "She feeds it. #### pet",
         "feeding\n\nSorry, I meant pet.",
+        '{"initial_answer": "feed", "final_answer": "pet"}',
+        '{"candidates": ["feed", "hold"], "final": "pet", "reason": "close"}',
+        '["pet"]',
+        '{"caption": "A person feeds it.", "answer": "pet"}',
+        '{"question": "What is the person doing with it?", "answer": "pet"}',
+        "It seems to be feeding it.\n### Answer\npet",
+        "The person could be holding or feeding it, but most likely pet.",
+        "The person is neither feeding nor holding the giraffe; the person pet it.",
+        "Hmm, feeding? No. pet",
+        "Hard to say, but I would guess pet",
+        "Yes: pet. No: feed, hold.",
+        "- feed\n\nRevised list:\n- pet",
+        "- pet\n\nDiscarded (no evidence):\n- feed",
+        "| verb | present |\n|---|---|\n| pet | yes |\n| feed | no |",
     ],
 )
 def test_the_answer_about_one_pair_counts_not_its_reasoning(tmp_path: Path, reply: str) -> None:
     rows, _ = written(tmp_path, f'{{"image": "a.jpg", {PAIR}, "object": "giraffe", "response": {json.dumps(reply)}}}')
     assert rows == [("pet", "giraffe", 1.0)]
+
+
+@pytest.mark.parametrize("reply", ["B", "(b)", "unclear", "Other."])
+def test_answers_that_name_no_verb_are_counted(tmp_path: Path, reply: str) -> None:
+    records = [f'{{"image": "a.jpg", {PAIR}, "object": "cup", "response": "{each}"}}' for each in ("hold", reply)]
+    rows, notes = written(tmp_path, "\n".join(records))
+    assert ([row[:2] for row in rows], notes.count("left_out")) == ([("hold", "cup")], 1)
+
+
+@pytest.mark.parametrize("reply", ["No, the person is washing the cup.", "Verbs:\\n- washing: the person holds it"])
+def test_no_before_a_statement_denies_nothing_and_explanations_are_no_verbs(tmp_path: Path, reply: str) -> None:
+    record = f'{{"image": "a.jpg", {PAIR}, "object": "cup", "response": "{reply}"}}'
+    assert written(tmp_path, record)[0] == [("washing", "cup", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("record", "verb", "unread"),
+    [
+        ({"raw_output": "feed", "extracted_answer": "pet"}, "pet", "raw_output"),
+        ({"raw_output": "feed", "parsed": "pet"}, "pet", "raw_output"),
+        ({"response": "feed", "parsed_answer": "pet"}, "feed", "parsed_answer"),
+        ({"response": "feed", "prediction": "pet"}, "feed", "prediction"),
+        ({"verb": "feed", "score": 0.3, "final_score": 0.8}, "feed", "final_score"),
+        ({"verb": "feed", "initial_score": 0.3, "revised_score": 0.8}, "feed", "initial_score"),
+    ],
+)
+def test_a_second_answer_or_score_is_named(tmp_path: Path, record: dict[str, Any], verb: str, unread: str) -> None:
+    given = json.loads(f'{{"image": "a.jpg", {PAIR}, "object": "giraffe"}}')
+    rows, notes = written(tmp_path, json.dumps(given | record))
+    assert ([row[:2] for row in rows], set(notes.unread)) == ([(verb, "giraffe")], {unread})
 
 
 def test_a_verb_of_v_coco_that_is_also_the_object_is_read(tmp_path: Path) -> None:
@@ -455,3 +499,10 @@ def test_metric_names_epochs_without_reset() -> None:
         assert [line for line in report.to_dict()["notes"] if "`reset()`" in line] == lines
         found[name] = [int(line.split()[1]) for line in lines]
     assert found == {"whole": [200], "epochs": [200], "epoch": [], "padded": [], "rows": []}
+
+
+@pytest.mark.parametrize("key", ["model", "source", "system", "run", "prompt", "id", "query_id"])
+def test_two_runs_in_one_file_are_named(tmp_path: Path, key: str) -> None:
+    texts = [f'{RECORD}, "{key}": "{value}", "score": {score}}}' for value, score in (("a", 0.5), ("b", 0.4))]
+    for lines, runs in ((texts, {key: 1}), (texts[:1] * 2, {}), ([texts[0], texts[1].replace("a.jpg", "b.jpg")], {})):
+        assert written(tmp_path, "\n".join(lines))[1].examples("runs") == runs

@@ -28,7 +28,7 @@ _SENTENCE = re.compile(r"\n+|(?<=[.!?;])\s+")
 _BRACKETED = re.compile(rf"(?<=[\w\])] )[\[{{]({CONFIDENCE})[\]}}]", re.I)
 _CONFIDENCE = re.compile(rf"\b(?:confiden\w+|probability|score)\W{{1,3}}(?:is |of )?({CONFIDENCE})(?![\w%]|\.\d)", re.I)
 _NEAR = 0.15  # of the largest coordinate: corrected boxes differ less
-_PIECE = 12  # characters: texts with a shorter mean length are tokens of one text, not lines
+_PIECE = 12  # characters: texts with a shorter mean length, and with blanks, are tokens of one text, not lines
 
 
 class Answer(NamedTuple):
@@ -109,7 +109,8 @@ def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:
     if (caption := grounded_caption(answer)) is not None:
         return interactions_of_sentences(caption), Reply([answer], [answer])
     if isinstance(answer, list) and answer and all(isinstance(part, str) for part in answer):
-        answer = ("\n" if sum(map(len, answer)) > _PIECE * len(answer) else "").join(answer)
+        are_lines = sum(map(len, answer)) > _PIECE * len(answer) or all(part == part.strip() for part in answer)
+        answer = ("\n" if are_lines else "").join(answer)
     if not isinstance(answer, str):
         return _with_detections(interactions_in([answer], context), [answer], context), Reply([answer], [answer])
     answer = _BRACKETED.sub(r"(\1)", answer)

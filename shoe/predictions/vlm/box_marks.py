@@ -18,6 +18,7 @@ from shoe.lexicon.store import by_wordnet, lexicon
 from shoe.predictions.boxes.conventions import Convention
 from shoe.predictions.field_names import meaning, rank
 from shoe.predictions.vlm.boxes import Box, box_of, number_of, replaced_boxes
+from shoe.predictions.vlm.denials import compiled
 
 # Possessive quantifiers prevent backtracking, whose cost would grow with a power of the count of numbers.
 _NUMBER = re.compile(r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)")
@@ -91,17 +92,11 @@ _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], list[Box]]],
     ("(", re.compile(rf"[\[(<]((?:{_FOUR};?)+)[\])>]"), _read_plain),
     ("(", re.compile(rf"(?:{_FIRST})?([\[(]{_N},{_N}[\])]\s*{_TO}\s*[\[(]{_N},{_N}[\])])", re.I), _read_plain),
 )
-_TAGS = re.compile(
-    r"</?(?:ref|phrase|object|p|grounding|pred|rel|s|od|delim|g_[se])>|<\|/?(?:object_)?(?:ref|grounding)(?:_start|_end)?\|>",
-    re.I,
-)
-_CLOSED = re.compile(r"</([A-Za-z]\w{0,15})>")
-_OPENED = re.compile(r"<[A-Za-z]\w{0,40}>")  # unknown tags, which may be words
+(_TAGS,) = compiled("inline_tag", re.I)
+_CLOSED, _OPENED, _HAS_PREDICATES, _POINTS = compiled("closed_tag opened_tag has_predicates points")
 _BARE = re.compile(
     rf"(?<![\w.,])((?:{_NUMBER.pattern}(?:\s*px)?(?:\s*+,\s*+|\s++)){{3}}{_NUMBER.pattern}(?:\s*px)?)(?![\w.])"
 )
-_HAS_PREDICATES = re.compile(r"<(?:pred|rel)>")
-_POINTS = re.compile(r"<points?\s|<point>|\"?point_2d|<\|point_start")
 
 
 def has_points(text: str) -> bool:
@@ -228,10 +223,9 @@ def verb_likeness(phrase: str) -> float:
     return -0.5 if len(words) > 1 else 0.0 if _lexname(words[0]) else 1.0
 
 
-_NUMBERING = re.compile(r"(?<![\d.])[\s_.#-]*(?:\(\d+\)|\d+)$")
+_NUMBERING, _REF = compiled("label_number ref_tag")
 _KINDS = {"label": 0, "phrase": 1}  # the best label of a box first
 _ARTICLE = re.compile(r"^(?:an?|the)\s+(?=\w)", re.I)
-_REF = re.compile(r"</?ref>|<\|/?(?:object_)?ref(?:_start|_end)?\|>")
 _LABELLED_BOX = re.compile(r"\s*([^\W\d][^\[\](){}<>:=]{0,80}?)\s*[:=]?\s*([\[(<{].*)", re.DOTALL)
 _RELATIVE = frozenset(("norm", "normalized", "normalised", "rel", "relative", "n", "ratio", "percent", "1000"))
 _UNITS = _RELATIVE | {"abs", "absolute", "px", "pixel", "pixels", "raw", "orig", "original"}

@@ -3,67 +3,38 @@
 import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from math import isfinite
+from math import isfinite, nan
 from typing import Any, NamedTuple
 
+from shoe.lexicon.phrases.words import patterns
+from shoe.lexicon.text import word_lists
 from shoe.predictions.boxes.conventions import Convention
 from shoe.predictions.field_names import LAYOUTS, meaning
 
-_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
-_CORNER_NAME = re.compile(r"(?i)\b(?:[xy]_?[012]|[xy]_?m(?:in|ax)|left|top|right|bottom|x|y|w|h)\s*[:=]|(?<=\d)\s?px\b")
-_NAMED_NUMBER = re.compile(r"\b([A-Za-z][A-Za-z_]{0,11}\d?)\s{0,3}[:=]\s{0,3}(-?\d{1,9}(?:\.\d{1,9})?)(?![\w.])")
-_UNIT = re.compile(r"\s*(px|pixels?|%)\s*$", re.I)
-_WIDTHS = re.compile(r"\bw\s*[:=]")
-_OTHER = re.compile(r"[^\s\[\](){}<>,;|\d.eE+-]")
-# Names of the four numbers, in lower case without separators, and the layout of the numbers in this order.
-_NAMES = [
-    (tuple(names.split()), layout)
-    for layout, options in (
-        ("xyxy", "x1 y1 x2 y2, x0 y0 x1 y1, xmin ymin xmax ymax, minx miny maxx maxy, left top right bottom"),
-        ("xyxy", "xleft ytop xright ybottom, startx starty endx endy, x y x2 y2"),
-        ("xywh", "x y width height, x y w h, left top width height, xmin ymin width height, x1 y1 width height"),
-        ("xywh", "x1 y1 w h"),
-        ("cxcywh", "cx cy w h, cx cy width height, xcenter ycenter width height, centerx centery width height"),
-    )
-    for names in options.split(", ")
-]
-_CORNERS = (
-    *(("topleft", "bottomright"), ("lefttop", "rightbottom"), ("upperleft", "lowerright"), ("tl", "br"), ("lt", "rb")),
-    *(("min", "max"), ("start", "end"), ("p1", "p2")),
+_NUMBER, _NAMED_NUMBER, _WIDTHS, _OTHER, _TAGS, _PLAIN_TAGS, _DIGIT = (
+    re.compile(patterns(kind, "reply_patterns.txt"))
+    for kind in ["box_number", "named_number", "widths", "no_number", "box_tag", "plain_tag", "digit"]
 )
+_CORNER_NAME = re.compile(r"(?i)\b(?:[xy]_?[012]|[xy]_?m(?:in|ax)|left|top|right|bottom|x|y|w|h)\s*[:=]|(?<=\d)\s?px\b")
+_UNIT = re.compile(r"\s*(px|pixels?|%)\s*$", re.I)
+# Names of the four numbers, in lower case without separators, and the layout of the numbers in this order.
+_LISTS = ((layout, word_lists("key_words.txt")[f"corners.{layout}"]) for layout in ("xyxy", "xywh", "cxcywh"))
+_NAMES = [(names[i : i + 4], layout) for layout, names in _LISTS for i in range(0, len(names), 4)]
+_CORNERS = [*zip((corners := word_lists("key_words.txt")["opposite"])[::2], corners[1::2], strict=True)]
 _LAYOUT_KEYS = frozenset(("xyxy", "xyxyn", "vertices", "corners"))
-_TAGS = re.compile(r"</?box>|<\|box_(?:start|end)\|>|<\|/?det\|>")
-_PLAIN_TAGS = re.compile(r"</?bbox>")
 _TAGGED = Convention(scale="thousand")
 _PERCENT = Convention(scale="hundred")
 _NUMBER_NAMES = frozenset(name for names, _ in _NAMES for name in names)
 _CORNER_KEYS = frozenset([*(name for names, _ in _NAMES for name in names), *(x for pair in _CORNERS for x in pair)])
 _GEMINI = Convention("yxyx", "thousand")
-_DIGIT = re.compile(r"\d")
 _BODY_PARTS = {"face", "head", "hair", "eyes", "hand", "hands", "arm", "arms", "leg", "legs", "feet", "torso", "part"}
 YES_OR_NO = "a verdict: yes or no, true or false, 1 or 0"
-_FOR = (
-    r"accept\w*|approv\w*|confirm\w*|keep|kept|retain\w*|includ\w*|verif\w*|support\w*|correct\w*|true|valid\w*|present"
-    r"|visible|observed|detected|found|seen|plausible|likely|applicable|select\w*|chosen|picked|happen\w*|occur\w*"
-    r"|appl(?:y|ies)|accurate|positive"
-)
-AGAINST = (
-    r"reject\w*|dismiss\w*|exclud\w*|discard\w*|den(?:y|ied|ies)|refut\w*|eliminat\w*|remov\w*|drop(?:ped)?|disprov\w*"
-    r"|(?:rul|cross|filter|weed)\w*[ -]out|decided against|wrong\w*|false(?:ly)?|impossible|absent|missing|fail\w*"
-    rf"|hallucinat\w*|negatives?|(?:un|in|im)(?:{_FOR})"
-)
+_FOR, _AGAINST, _LIGHT, _NEVER = (patterns(kind, "reply_patterns.txt") for kind in ("for", "against", "light", "never"))
+AGAINST = rf"{_AGAINST}|(?:un|in|im)(?:{_FOR})"
 """Pattern of words that deny an interaction, such as "dismissed", "ruled out" and "unsupported"."""
-_LIGHT = (
-    r"(?:(?:is|are|was|were|be|been|it|this|that|which|the|i|we|clearly|really|definitely|probably|do|does|did"
-    r"|interaction|action|relation|statement|claim|candidate|answer)\W+)*"
-)
 _STANCE = re.compile(
     rf"\W*{_LIGHT}(?:(not|never|cannot|\w+n['’]t)\W+{_LIGHT})?(?:(?:{_FOR})\W*\Z"
-    rf"|({AGAINST})(?=\W*\Z|\s*[,;:.(–—-]|\s+(?:because|since|as|due)\b).*)"
-    rf"|\W*{_LIGHT}((?:not|never|neither)(?: (?:yet|really|at all|here|so|quite))?|(?:don't|do not) think so|disagree"
-    r"|no (?:evidence|sign|indication|proof|support)[^.,;]*"
-    r"|(?:(?:probability|confidence|score)\W+)?0(?:\.0*)?\s?(?:%|(?:/|of|out of)\s?\d+)"
-    r"|(?:probability|confidence)\W+0(?:\.0*)?)\W*\Z",
+    rf"|({AGAINST})(?=\W*\Z|\s*[,;:.(–—-]|\s+(?:because|since|as|due)\b).*)|\W*{_LIGHT}({_NEVER})\W*\Z",
     re.I | re.S,
 )
 _VERDICT = re.compile(r"\W*(?:(yes|true)\b|(?:no|false)(?![\w-]|[ \t]\w)|([yt])\W*$|[nf]\W*$)[^\[{<]*$", re.I)
@@ -89,6 +60,31 @@ def number_of(value: Any) -> float | None:
         return float(value) if type(value) in (int, float) else None
     except OverflowError:
         return None
+
+
+WORDS = {
+    "certain": 0.95, "very high": 0.95, "high": 0.9, "very likely": 0.9, "likely": 0.75, "medium": 0.6, "moderate": 0.6,
+    "low": 0.3, "unlikely": 0.2, "very low": 0.1, "very unlikely": 0.1,
+}  # fmt: skip
+"""Scores for confidences in words; every report lists the words that a file contains."""
+_FRACTION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%|/\s*100?)\s*")
+
+
+def score_of(value: Any) -> tuple[float | None, str]:
+    """Return a score (NaN if absent, None if unreadable) and its notation: "%", "/", a word ("high"), or else ""."""
+    if value is None or value == "":
+        return nan, ""
+    if (number := number_of(value)) is not None:
+        return (number if number == number and abs(number) < 1e300 else None), ""
+    if isinstance(value, list) and len(value) == 1:
+        return score_of(value[0])
+    if not isinstance(value, str):
+        return None, ""
+    if fraction := _FRACTION.fullmatch(value):
+        denominator = 10.0 if fraction[2].replace(" ", "") == "/10" else 100.0
+        return float(fraction[1]) / denominator, "%" if fraction[2] == "%" else "/"
+    word = " ".join(value.lower().replace("_", " ").replace("-", " ").split())
+    return (WORDS[word], word) if word in WORDS else (None, "")
 
 
 @lru_cache(1 << 14)

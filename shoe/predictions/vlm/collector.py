@@ -1,6 +1,5 @@
 """Collect the interactions of a file, with their images, words, boxes and scores, as columns."""
 
-import re
 from array import array
 from collections import Counter
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from shoe.lexicon.text import ALTERNATIVES
 from shoe.predictions.field_names import meaning
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.box_marks import is_person, verb_likeness
-from shoe.predictions.vlm.boxes import YES_OR_NO, number_of, verdict_of
+from shoe.predictions.vlm.boxes import YES_OR_NO, score_of, verdict_of
 from shoe.predictions.vlm.fields import Verb
 from shoe.predictions.vlm.images import number_of_image
 from shoe.predictions.vlm.parsed_reply import Pair, UnreadableError
@@ -83,29 +82,6 @@ def scale_by_content(convention: str, boxes: Floats, sides: Floats) -> str:
     if are_inside or (boxes.max(axis=1) > _LAST).mean() >= _MANY:
         return ",".join(rest) or _DEFAULT
     return convention
-
-
-WORDS = {"certain": 0.95, "very high": 0.95, "high": 0.9, "likely": 0.75, "medium": 0.6, "moderate": 0.6, "low": 0.3,
-         "unlikely": 0.2, "very low": 0.1}  # fmt: skip
-"""Scores for confidences in words; every report lists the words that a file contains."""
-_FRACTION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%|/\s*100?)\s*")
-
-
-def score_of(value: Any) -> tuple[float | None, str]:
-    """Return a score (NaN if absent, None if unreadable) and its notation: "%", "/", a word ("high"), or else ""."""
-    if value is None or value == "":
-        return np.nan, ""
-    if (number := number_of(value)) is not None:
-        return (number if number == number and abs(number) < 1e300 else None), ""
-    if isinstance(value, list) and len(value) == 1:
-        return score_of(value[0])
-    if not isinstance(value, str):
-        return None, ""
-    if fraction := _FRACTION.fullmatch(value):
-        denominator = 10.0 if fraction[2].replace(" ", "") == "/10" else 100.0
-        return float(fraction[1]) / denominator, "%" if fraction[2] == "%" else "/"
-    word = " ".join(value.lower().replace("_", " ").replace("-", " ").split())
-    return (WORDS[word], word) if word in WORDS else (None, "")
 
 
 def are_percent(scores: Floats) -> bool:
@@ -267,6 +243,18 @@ class Columns:
             swapped = pair._replace(human=pair.object, object=pair.human, subject=pair.target, target=pair.subject)
             self.add_pair(origin._replace(loose=True), swapped)
         return errors
+
+    def count_shared(self, parts: Sequence[Sequence[int]], key: str) -> int:
+        """Return the number of pairs of boxes (with equal words if ``key`` is an ID) in several lists of records."""
+        origins, words = (
+            np.array(a, np.int64).reshape(len(self._words) // 3, -1) for a in (self._origins, self._words)
+        )
+        part = {number: i for i, numbers in enumerate(parts) for number in numbers}
+        boxes = np.array(self._numbers, np.float64).reshape(-1, 9)[:, :8]
+        same = np.column_stack([origins[:, :1], boxes, words[:, :2] if meaning(key).part == "id" else words[:, :0]])
+        index = np.unique(same, axis=0, return_inverse=True)[1].ravel().tolist()
+        found = {(i, part[record]) for i, record in zip(index, origins[:, 1].tolist(), strict=True) if record in part}
+        return sum(count > 1 for count in Counter(i for i, _ in found).values())
 
     def rows(self) -> Rows:
         """Return the rows, with scores as fractions and box scales checked. InputError if no phrase can be parsed."""

@@ -1,21 +1,30 @@
 """Replies that deny all interactions, such as "Nobody is here", and replies in which a model refuses to answer."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from shoe.lexicon.phrases.parse import parse_phrase
 from shoe.lexicon.phrases.words import patterns
 from shoe.lexicon.senses import bases
+from shoe.predictions.vlm.boxes import AGAINST
 
 REPLY = "reply_patterns.txt"
 """File of the lexicon with the patterns of replies."""
-_NONE = re.compile(patterns("none", REPLY), re.I)
+
+
+def compiled(kinds: str, flags: re.RegexFlag = re.NOFLAG) -> Iterator[re.Pattern[str]]:
+    """Yield the compiled pattern of each kind of reply patterns; ``kinds`` are separated by blanks."""
+    return (re.compile(patterns(kind, REPLY), flags) for kind in kinds.split())
+
+
 _DENIES = re.compile(rf"\b(?:{patterns('denies', REPLY)})\b|n['’]t\b|\[\s*\]", re.I)
-_CLAUSE, _OTHER = (re.compile(patterns(kind, REPLY), re.I) for kind in ("clause_end", "other"))
+_NONE, _CLAUSE, _OTHER, _REFUSES = compiled("none clause_end other refuses", re.I)
 _PLACED = re.compile(r"\d[\s.,]+\d|[\[{]\s*[^\]\s]")
-_REFUSES = re.compile(patterns("refuses", REPLY), re.I)
 BOX_LIKE = re.compile(r"(?:\d[\s,.]+){3}\d|[{\[]")
 _LONGEST_REFUSAL = 1000
+_NEGATED, _DENIED_FIRST = (patterns(kind, REPLY) for kind in ("negated", "denied_first"))
+_DENIAL = re.compile(rf"\b(?:({AGAINST})|{_NEGATED})\b|{_DENIED_FIRST}", re.I)
 
 
 @lru_cache(4096)
@@ -37,3 +46,9 @@ def _names_action(clause: str) -> bool:
 def refuses(text: str) -> bool:
     """Return whether a text (at most 1,000 characters, no boxes) states that the model will not or cannot answer."""
     return len(text) <= _LONGEST_REFUSAL and not BOX_LIKE.search(text) and _REFUSES.search(text) is not None
+
+
+def denies(heading: str) -> bool:
+    """Return whether a heading introduces things that are absent: "What I do not see", "Candidates I dismissed"."""
+    # "What I do not reject" holds a word that denies and a negation, and denies nothing.
+    return len({each[1] is None for each in _DENIAL.finditer(heading)}) == 1

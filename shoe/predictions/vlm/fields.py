@@ -18,13 +18,14 @@ from shoe.predictions.field_names import (
     meaning,
     meaning_of_kind,
     only_judges,
+    outdated,
     rank,
     superseded,
     unmapped,
     verb_details,
 )
 from shoe.predictions.vlm.box_marks import Entity, can_be_verb, entity_of, is_person, verb_likeness, words_of_boxes
-from shoe.predictions.vlm.boxes import box_of, corners_in, number_of, replaced_boxes, verdict_of
+from shoe.predictions.vlm.boxes import box_of, corners_in, number_of, replaced_boxes, score_of, verdict_of
 from shoe.predictions.vlm.markup import split_verdict, verdicts_in
 
 _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}
@@ -79,6 +80,7 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     fields = Fields()
     details = {k for k in verb_details(tuple(record)) if "secondary" not in str(k) or len(str(record[k]).split()) > 2}
     details |= unmapped(tuple(k for k, v in record.items() if v and isinstance(v[0] if type(v) is list else v, str)))
+    details |= outdated(tuple(key for key, value in record.items() if value and type(value) is not bool))
     record = dict(record)
     for key in [key for key in record if key in details or (is_denied(key) and verdict_of(record[key]) is None)]:
         if value := record.pop(key):
@@ -128,7 +130,7 @@ def fields_of(record: dict[Any, Any]) -> Fields:
         if judges(key) and (verdict_of(value) is not None or (only_judges(key) and not isinstance(value, list))):
             fields.verdicts[str(key)] = value
         elif info.part == "score" and isinstance(value, dict) and _scores_verbs(info, value):
-            fields.verbs += [Verb(name, value[name]) for name in value]
+            fields.verbs += _judged_verbs(value)
         elif info.part == "score":
             if not info.side and (fields.score is None or key in ("score", "confidence")):
                 by_part = value.items() if isinstance(value, dict) else ()
@@ -165,7 +167,7 @@ def _scores_verbs(info: Meaning, value: dict[Any, Any]) -> bool:
     of_verbs = any(meaning(word).part == "verb" for word in info.words)
     kinds = [meaning(name) for name in value if len(meaning(name).words) == 1]
     of_parts = any(kind.side or kind.part in ("verb", "phrase", "score") for kind in kinds)  # {"verb": 1, "object": 1}
-    return of_verbs and bool(value) and not of_parts and None not in map(number_of, value.values())
+    return of_verbs and not of_parts and bool(_judged_verbs(value))
 
 
 def _order(item: tuple[object, Any]) -> int:
@@ -220,15 +222,25 @@ def _sort_structure(fields: Fields, key: object, info: Meaning, value: Any) -> N
         fields.children.append((key, value))
 
 
+def _judged_verbs(value: dict[Any, Any]) -> list[Verb]:
+    """Return the verbs of {verb: score, or yes or no}: {"ride": "95%"}, {"ride": "likely", "hold": "no"}; else []."""
+    verdicts = {name: verdict_of(each) for name, each in value.items()}
+    scores = {name for name, each in value.items() if each not in (None, "") and score_of(each)[0] is not None}
+    are_judged = [name in scores or verdict is not None for name, verdict in verdicts.items()]
+    are_verbs = not any(meaning(name).part or meaning(name).side for name in value)
+    if not all(isinstance(name, str) for name in value) or not (all(are_judged) or (any(are_judged) and are_verbs)):
+        return []
+    if any(number_of(value[name]) not in (0, 1) for name in scores):
+        verdicts |= dict.fromkeys(scores)
+    kept = [name for name, verdict in verdicts.items() if verdict is not False]
+    return [Verb(name, None if verdicts[name] else value[name]) for name in kept] or [
+        Verb(f"{name}: no") for name in value
+    ]
+
+
 def _sort_object(fields: Fields, key: object, info: Meaning, value: dict[Any, Any]) -> None:
-    if info.part == "verb" and not any(type(is_done) in (int, float) for is_done in value.values()):
-        verdicts = {name: verdict_of(is_done) for name, is_done in value.items()}
-        if None not in verdicts.values():
-            fields.verbs += [Verb(str(name)) for name, is_done in verdicts.items() if is_done]
-            return
-    scores = [number_of(score) for score in value.values()]
-    if info.part in ("verb", "phrase") and None not in scores and all(isinstance(name, str) for name in value):
-        fields.verbs += [Verb(name, value[name]) for name in value]
+    if info.part in ("verb", "phrase") and (verbs := _judged_verbs(value)):
+        fields.verbs += verbs
         return
     is_flat = not any(isinstance(inner, dict | list) for inner in value.values())
     texts = {name: inner for name, inner in value.items() if isinstance(inner, str)}

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from shoe.core.errors import printable
 from shoe.core.io.json import describe_value
-from shoe.predictions.field_names import WRAPPERS, meaning, role
+from shoe.predictions.field_names import WRAPPERS, is_version_of_answer, meaning, role
 from shoe.predictions.vlm.box_marks import (
     Entity,
     can_be_verb,
@@ -141,7 +141,7 @@ _DEEPEST = 12
 _REFERENCE, _TWO_BOXES = "the index, ID or name of a box in the reply", "a box for the human and a box for the object"
 _FINAL = {"final", "last", "revised", "refined"}  # of {"draft": [...], "final": []}
 _VERSION = re.compile(r"(?:step|stage|draft|attempt|version|round|iteration|pass|try|model|turn)[\W_]?\w{1,12}", re.I)
-_SIDED = ("human", "subject", "object")
+_ANSWERS, _SIDED = ("answer", "prediction", "conclusion", "result"), ("human", "subject", "object")
 
 
 def interactions_in(values: list[Any], context: Fields | None = None, pool_values: list[Any] | None = None) -> Reading:
@@ -194,6 +194,10 @@ class _Walker:
         if depth > _DEEPEST:
             return
         if isinstance(value, list):
+            if depth == 0 and len(context.entities) > 1 and value and all(isinstance(each, str) for each in value):
+                thing = {side: label for side, label in context.labels.items() if side == "object"}
+                self._visit_item(thing | {"interaction": value}, context, depth)  # '["hold", "ride"]'
+                return
             if 8 < len(value) <= 11 and isinstance(value[8], str) and all(type(x) in (int, float) for x in value[:8]):
                 value = [value[:4], value[4:8], *value[8:]]
             if _is_row(value) or (len(value) == 2 and all(box_of(inner) is not None for inner in value)):
@@ -227,6 +231,14 @@ class _Walker:
         if not (fields.entities or fields.has_words) and any(_FINAL & {*meaning(k).words} for k in fields.empty_lists):
             self.reading.says_none = True
             return
+        # {"first_guess": "hold", "final": "ride"}, or, about two given boxes, {"caption": "...", "answer": "ride"}
+        is_about = len(context.entities) > 1 and not (fields.entities or context.has_words)
+        answers = [words for words in fields.texts if is_version_of_answer(fields.keys_of[words])]
+        answers = answers or [words for words in fields.texts if is_about and plain(fields.keys_of[words]) in _ANSWERS]
+        answers = [words for words in answers if " " in words or can_be_verb(words)]
+        if len(answers) == 1 and not fields.verbs and (is_about or (len(fields.entities) > 1 and not fields.phrase)):
+            self.reading.unread += [("text", fields.phrase)] * bool(fields.phrase)
+            fields.phrase, fields.texts = answers[0], [words for words in fields.texts if words != answers[0]]
         # {"step1": [...], "step2": [...]}: versions of one list
         versions = [k for k, child in fields.children if _VERSION.fullmatch(str(k)) and _lists_interactions(child)]
         fields.children = [each for each in fields.children if each[0] not in versions[:-1]]
@@ -238,7 +250,7 @@ class _Walker:
         has_reference = len(fields.entities) > count
         is_judged = count > 1 or fields.has_words
         self.reading.unread += (fields.unread if is_judged else fields.unread | fields.verdicts).items()
-        if count > 1:
+        if count > 1 or (fields.has_words and not fields.labels and len(context.entities) > 1):
             self.reading.unread += ((key, value) for key, value in fields.references.items() if role(key) is None)
         if fields.has_words or (not count and context.has_words):
             self.reading.unread += ((fields.keys_of.get(text, ""), text) for text in fields.texts)

@@ -13,7 +13,7 @@ from shoe.lexicon.phrases.words import patterns
 from shoe.predictions.field_names import ANSWERS, holds_data, is_verdict, meaning
 from shoe.predictions.vlm.box_marks import can_be_verb, is_person
 from shoe.predictions.vlm.boxes import AGAINST, stance, verdict_of
-from shoe.predictions.vlm.denials import BOX_LIKE, REPLY
+from shoe.predictions.vlm.denials import BOX_LIKE, REPLY, compiled, denies
 from shoe.predictions.vlm.images import plain
 from shoe.predictions.vlm.replies import answer_of
 
@@ -23,8 +23,7 @@ _NO_WORD, _YES_WORD, _NO, _YES = (patterns(kind, REPLY) for kind in ("no_word", 
 _ONLY_VERDICT = re.compile(
     rf"\W*?(?:is )?(?:({_YES})(?!\w).*|(?:{_NO})(?: (?:he|she|it|they|there|this|that|the|i)\b.*)?)\W*", re.I
 )
-_END = re.compile(r"[.!?,;:/。，、；：！？\n()—–]+|\s-\s|\b(?:and|or|but)\b", re.I)
-_LEAD_IN = re.compile(r"\b(?:answer|conclusion|verdict|therefore|thus|hence|so|say|definitely|probably)\b", re.I)
+_END, _LEAD_IN, _YET, _DOUBT = compiled("verdict_end lead_in yet doubt", re.I)
 _COMMAND, _DECORATION = re.compile(r"\\[a-z]+\s*\{([^{}]*)\}"), re.compile(r"[$*`\"'#>\ufe0f]")
 _STRUCK, _WORD = re.compile(r"~~([^~\n]+)~~"), re.compile(r"\w")
 _TOPIC = r"(?:[\w' ]{0,60}?\b)?"  # "The following interactions are" before "not present:"
@@ -38,19 +37,11 @@ _AFTER = re.compile(
     rf"|\A\W*(?:({_NO_WORD})|(?:{_YES_WORD})))[)\]]?(?:\s*\([\d. ]+%?\))?[\s.!*]*\Z",
     re.I,
 )
-_COMMA = re.compile(r"[,;]\s*")
-_SEPARATOR = re.compile(r"(?<!\s)\s*[:=|,?–—→…(\[]\s*|\s[-=]+>?\s+|[.!]\s+")
+_COMMA, _SEPARATOR, _LISTED = compiled("comma separator listed")
 _PLACED = re.compile(rf"{BOX_LIKE.pattern}|\ue000")
 _HEAD = re.compile(rf"[^:：]{{0,60}}?\b(?:{AGAINST})(?:\W+\w+)?\W*", re.I)  # "Wrong candidates"
 _LONGEST_MARK = 200
-_YET = re.compile(r"(?<=not |n't )yet ", re.I)  # "is not yet riding"
-_DOUBT = re.compile(r"\W*(?:it|there|i|we)\b[^\d\ue000.,]{0,60}?\bthat\b", re.I)  # "It is ruled out that he rides"
-_DENIES = re.compile(
-    rf"\b(?:({AGAINST})|(?:is|are|was|do|does|did|would|could|can|will) not|cannot|never|unable|\w+n['’]t)\b"
-    r"|\A\W*(?:(?:there (?:is|are)|i (?:see|find|found)) )?(?:not|no|none|nothing)\b",
-    re.I,
-)
-_LISTED = re.compile(r"\s*(?:[-*•+]\s|\(?\d{1,3}[.):])")
+_ASIDE_OF_HEADING = re.compile(r"\s\([^()\d\n]{1,60}\)(?=:\**[ \t]*$)", re.M)  # "Discarded (no evidence):"
 
 
 @lru_cache(4096)
@@ -114,15 +105,9 @@ def _split_stance(text: str) -> tuple[str, bool | None]:
     return text, None
 
 
-def denies(heading: str) -> bool:
-    """Return whether a heading introduces things that are absent: "What I do not see", "Candidates I dismissed"."""
-    # "What I do not reject" holds a word that denies and a negation, and denies nothing.
-    return len({each[1] is None for each in _DENIES.finditer(heading)}) == 1
-
-
 def split_denied(text: str) -> tuple[str, str]:
     """Return the lines of a text that are not denied, and the denied lines; both without marks and denying headings."""
-    text, lines = _YET.sub("", text), dict[bool, list[str]]({True: [], False: []})
+    text, lines = _ASIDE_OF_HEADING.sub("", _YET.sub("", text)), dict[bool, list[str]]({True: [], False: []})
     heading, is_listed = True, False
     for line in text.split("\n"):
         items, starts = _COMMA.split(line), _LISTED.match(line) is not None
@@ -156,10 +141,12 @@ _CONFIDENCE = re.compile(
 _FIRST_VALUE, _SCORE_NAME = re.compile(rf"{_VALUE}|\d+", re.I), re.compile(_SCORE, re.I)
 _SCORE_LINE = re.compile(rf"\s{{0,9}}\n\W{{0,9}}({_SCORE}\W{{0,3}}{_VALUE})\W*?(?=\n|\Z)", re.I)
 _LEAD = re.compile(rf"\A\s*(?:{_LEADS}|[(\[{{<]?{_ROLE}(?:[)\]}}>]\s*[:=]?|\s*[:=→])\s*)", re.I)
-_TAIL = re.compile(r"\s*(?:[(\[{<（]([^()\[\]{}<>（）]*)[)\]}>）]|(?:\s*[#~]|_|\s_)\s*\d+)\s*\Z")
+_TAIL, _WRAPPED, _QUOTED = compiled("label_tail wrapped quoted")
 _ECHO, _LETTER = re.compile(rf"{_ROLE}\W*\d*|[a-z]{{0,5}}\W*\d+|[^a-zA-Z]*", re.I), re.compile("[a-zA-Z]")
-_WRAPPED = re.compile(r"\A(?:[\[{<](\w[^\[\]{}<>]*)[\]}>]|(\w+(?: \w+)?) (?:it|them))\Z")
-_LIST, _AND = re.compile(r"\A\s*\[[^\[\]]*,[^\[\]]*\]\s*\Z"), re.compile(r"\s{0,9}(?:[,;|\n]|\s/\s|\band\b)\s{0,9}")
+_LIST, _AND = (
+    re.compile(r"\A\s*\[[^\[\]]*,[^\[\]]*\]\s*\Z"),
+    re.compile(r"\s{0,9}(?:[,;|\n]|\s/\s|\band\b)\s{0,9}(?:followed by\s)?"),
+)
 _LONGEST, _MARKS = 300, " .\t\n\"'`*_~«»“”‘’„…;,!"
 
 
@@ -196,7 +183,6 @@ def scored_labels(phrase: str) -> list[tuple[str, str | None]]:
 _HAS_NOUN = re.compile(_NOUN, re.I)
 _COLON = re.compile(rf"(?is)\A(?!.*\b(?:object|target)\W*[:=])[^:=→\n]*?{_NOUN}[^:=→]{{0,80}}?[:=→]\s*(?=\S)(.+)\Z")
 _COPULA = re.compile(r"\b(?:is|are|was|were|be|being|appears?|seems?)\b(?:\s+to\s+be\b)?\W*", re.I)
-_QUOTED = re.compile(r"(not |than |of )?(?:[\"“«]|\*\*|(?<!\w)['‘`])([^\"“”«»*'‘’`]{2,40})(?:[\"”»]|\*\*|['’`](?!\w))")
 _INTRO = re.compile(rf"(?i)\A\W*{patterns('intro', REPLY)}(?:(?:the|an?)\s+{_NOUN}\s*(?:of\s+)?)?(?:to\s+(?=\w))?")
 _REASON = re.compile(rf"(?is){patterns('reason', REPLY)}|\s{{0,3}}[-–—(]\s*(?:not\b|{_CLAUSE}).*")
 _ASIDE, _STARTS = re.compile(rf"\W*{_ASIDES}\b", re.I), re.compile(rf"\W*{_CLAUSE}", re.I)

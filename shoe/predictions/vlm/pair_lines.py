@@ -4,27 +4,25 @@ import re
 from itertools import takewhile
 
 from shoe.lexicon import text
-from shoe.lexicon.phrases.words import patterns
 from shoe.lexicon.senses import bases
 from shoe.predictions.field_names import meaning
 from shoe.predictions.vlm.box_marks import can_be_verb, is_label, is_person, is_thing
-from shoe.predictions.vlm.denials import BOX_LIKE, REPLY, says_none
-from shoe.predictions.vlm.markup import take_confidence
+from shoe.predictions.vlm.denials import BOX_LIKE, compiled, says_none
+from shoe.predictions.vlm.markup import scored_labels, take_confidence
 from shoe.predictions.vlm.words import split_verbs
 
-LEAD = re.compile(r"^(?:[\s>]|#(?!\d))*(?:[-*•+]\s+|\(?\d{1,3}[.):](?!\d)\s*|#\d+\s*)*\s*")  # bullets and list numbers
-LABELLED = re.compile(patterns("pair_label", REPLY), re.I)
-_BOX = re.compile(r"([\[(<{]\s*-?\d[^\[\](){}<>\n]{5,80}[\])>}])")
+LEAD, _BOX, _ABOUT_IT = compiled("line_lead line_box about_it")
+LABELLED, ADDS = compiled("pair_label adds", re.I)  # ADDS: words of a correction that take nothing back
 _NOUN = r"(?P<noun>(?:(?:an?|the)\s+)?[A-Za-z][\w '-]{0,30}?)\s*[:=]?\s*"
 _VERB = r"(?P<verb>[A-Za-z][A-Za-z_ ,/&-]{1,40}?)"
 _BEFORE = re.compile(rf"\W{{0,3}}(?:{_VERB}\s*(?:[:=(→,]|->|\s[-–—]\s)\W{{0,3}})?{_NOUN}")
 _BETWEEN = re.compile(rf"\s*(?:[,;:&|/+–→-]|->|and\b)\W{{0,3}}{_NOUN}")
 _AFTER = re.compile(rf"\W{{0,3}}?(?:(?:[:=→–—-]|->)\s*{_VERB})?\W*")
-_ABOUT_IT = re.compile(r"(\s[\w ]{2,60}?)\s(?:it|them)\b")
 _VERB_LINE = re.compile(rf"(?:(?:verbs?|actions?|interactions?)\W{{1,4}})?{_VERB}\W*", re.I)
 _PARTICLES, _GROUPS = text.PREPOSITIONS | text.PARTICLES, {"pair", "match", "set", "group", "tag"}
-_KINDS = ("first_draft", "final_list", "corrected_list", "retracted", "restated")
-_DRAFT, _FINAL, _CORRECTED, _RETRACTED, _RESTATED = (re.compile(patterns(kind, REPLY), re.I | re.M) for kind in _KINDS)
+_DRAFT, _FINAL, _CORRECTED, _RETRACTED, _RESTATED = compiled(
+    "first_draft final_list corrected_list retracted restated", re.I | re.M
+)
 
 
 def without_draft(reply: str) -> str:
@@ -44,8 +42,8 @@ def without_draft(reply: str) -> str:
 def _if_other_boxes(both: re.Match[str]) -> str:
     """Return the second of two sentences if it has the same boxes as the first and does not add to it, else both."""
     said, instead = both["said"], both["instead"]
-    adds = re.search(r"\b(?:also|too|as well|both|still)\b", instead)
-    return instead if _BOX.findall(said) == _BOX.findall(instead) and not adds else both[0]
+    is_same = _BOX.findall(said) == _BOX.findall(instead)
+    return instead if is_same and not ADDS.search(instead) else both[0]
 
 
 def rewrite_pair_lines(reply: str) -> str:
@@ -59,6 +57,7 @@ def rewrite_pair_lines(reply: str) -> str:
 def _rewrite(pieces: list[str], following: list[str]) -> str:
     """Return the sentences of a line with two boxes; "" if it is not the line of a pair."""
     before, first, between, second, after = (re.sub("[*`]", "", piece) for piece in pieces)
+    listed = scored_labels(after.lstrip(" :=-–—"))
     (before, leading), (after, trailing) = map(take_confidence, (LABELLED.sub("", LEAD.sub("", before)), after))
     head, middle = _BEFORE.fullmatch(before), _BETWEEN.fullmatch(between)
     if not head or not middle or not all(map(_may_be_noun, nouns := (head["noun"], middle["noun"]))):
@@ -68,6 +67,8 @@ def _rewrite(pieces: list[str], following: list[str]) -> str:
         if not head["verb"] and (about := _ABOUT_IT.match(after)):  # "chair [b]: the person [b] is sitting on it"
             return f"{boxed[1]}{about[1]} the {boxed[0]}{after[about.end() :]}"
         boxed.reverse()
+    if any(has_person) and len(listed) > 1 and all(score and _is_verb(verb) for verb, score in listed):
+        return "\n".join(f"{boxed[0]} - {verb} - {boxed[1]} ({score})" for verb, score in listed)
     if not any(has_person) or not (tail := _AFTER.fullmatch(after)):
         return ""
     below = [_VERB_LINE.fullmatch(LEAD.sub("", line)) for line in takewhile(str.strip, following)]

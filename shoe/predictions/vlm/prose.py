@@ -14,6 +14,7 @@ from shoe.core.errors import quote
 from shoe.core.io.tolerant import values_in
 from shoe.lexicon import text
 from shoe.lexicon.phrases.words import patterns
+from shoe.lexicon.senses import bases
 from shoe.predictions.field_names import is_verdict, meaning
 from shoe.predictions.vlm.box_marks import (
     MARK,
@@ -27,22 +28,20 @@ from shoe.predictions.vlm.box_marks import (
     numberless,
 )
 from shoe.predictions.vlm.boxes import Box, box_of, corners_in
-from shoe.predictions.vlm.denials import BOX_LIKE, REPLY, says_none
+from shoe.predictions.vlm.denials import BOX_LIKE, REPLY, compiled, says_none
 from shoe.predictions.vlm.fields import Fields, Verb
 from shoe.predictions.vlm.items import interactions_in, pair_of
 from shoe.predictions.vlm.markup import labels_of_reply, split_denied, stated_labels, take_confidence
-from shoe.predictions.vlm.pair_lines import LABELLED, LEAD, is_statement, rewrite_pair_lines, without_draft
+from shoe.predictions.vlm.pair_lines import ADDS, LABELLED, LEAD, is_statement, rewrite_pair_lines, without_draft
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
-from shoe.predictions.vlm.words import parse_pair_words, split_verbs
+from shoe.predictions.vlm.words import Interaction, parse_pair_words, split_verbs
 
 # Sentences with marks in place of boxes: "A man [1] rides a horse [2] and holds a rope [3]".
 
 # Words that announce a box or name its side. If nouns follow their boxes, "at" belongs to the verb.
 FIELD_LABEL, LEADING_LABEL = (re.compile(patterns("box_label", REPLY) % at, re.I) for at in ("located|at", "located"))
-NUMBERED = re.compile(r"[\[(<#]\w{1,6}[\])>]?[:.]?\s+\w")
+NUMBERED, _COPULA, _LISTED = compiled("mark_number copula_end mark_separator")
 LONG_NOUN = 4
-_COPULA = re.compile(r"\s+(?:is|are|was)\Z")
-_LISTED = re.compile(r"(?<=\ue001)\s*(?:[,;]|\band\b)[\s,]*(?:and\b\s*)?")
 
 
 def names_in(sentences: list[str]) -> dict[str, int]:
@@ -139,36 +138,33 @@ def numbered_list(sentence: str, count: int) -> dict[str, int]:
     return names if len(names) == count and are_names else {}
 
 
-_LINE = re.compile(patterns("sentence_end", REPLY))
-_PRED = re.compile(r"<(?:pred|rel)>(.{1,80}?)</(?:pred|rel)>\s*\ue000(\d+)\ue001[\s,]*\ue000(\d+)\ue001")
-_REF = re.compile(r"<ref>(.{1,80}?)</ref>\s*\ue000(\d+)\ue001")
-_MAY_LABEL = re.compile(r"[:=]|box|\bat\b|locat|coord|posit", re.I)
+_LINE, _PRED, _REF, _APART, _FINITE, _ENTRY, _THERE, _END, _HEAD = compiled(
+    "sentence_end pred ref apart finite entry there clause_break head"
+)
+_MAY_LABEL, _INTRODUCTION, _QUESTION, _FORMER = compiled("may_label introduction question former", re.I)
+_FORMER_CLAUSE, _ANSWER_LEAD, _DETERMINER = compiled("former_clause answer_lead determiner", re.I)
+_HUMAN_BOX, _MARK_END, _BEFORE_NOUN, _NO_ANSWER, _IT = compiled("human_box mark_end before_noun no_answer it", re.I)
 _PRONOUNS, _DOERS = frozenset(("he", "she", "they", "his", "her")), frozenset(("him", "her", "them"))
-_APART = re.compile(r"[ ,]*(?:and|while|but) (?:(?:is|are) )?\w+(?:ing|s) \w")  # an act on another thing
-_FINITE = re.compile(r"[, ]*(?:who |that )?(?:is|are|was|were|has|have|\w+(?:ing|ed|s))\b")
 _AFTER_VERBS = text.DETERMINERS | text.PREPOSITIONS | text.PARTICLES | {"→", "->"}
 _BRACKETS, _WORD = re.compile(r"[\[\]{}]+|\([\s,;]*\)"), re.compile(r"\w")
-_ENTRY = re.compile(patterns("entry", REPLY))
 _BLANKS = str.maketrans("()*", "   ")
-_THERE = re.compile(patterns("there", REPLY))
 _DATA, _LONGEST = re.compile(r"[{}]|</|/>|\w[\"']\s*:"), 300
-_END = re.compile(r"[.;!?]\s+")
-_INTRODUCTION = re.compile(patterns("introduction", REPLY), re.I)  # "Final answer: person [m] riding horse [m]"
-_HEAD = re.compile(r"([^:\ue000]{3,}?\w)\s*(?::|\s[-–—])")
 _MARKED = "\ue000"
+_OTHERS = {"another", "other", "others", "second", "else", "nobody", "by", "enjoy", "enjoys", "interact", "interacting"}
+_SELF = _PRONOUNS | {"person", "individual", "human", "subject"}
+_Named = tuple[list[int], list[list[str]]]  # marks of the person and the thing, and the words of both
 _COUNTS = "as many human boxes as object boxes, or only one human or object box"
 
 
 def interactions_of_sentences(marked: MarkedText) -> Reading:
     """Return the interactions in the sentences of a text; the noun next to a box mark tells persons from objects."""
-    reading = Reading()
-    raw = marked.text
+    reading, raw = Reading(), marked.text
     if "<pred>" in raw or "<rel>" in raw:
         # All-Seeing: a predicate with the boxes of subject and object, which also follow their nouns.
         return Reading(list(_predicates(marked)))
     if not marked.boxes:
         return reading
-    lines = (LABELLED.sub("", LEAD.sub("", line).strip()) for line in _LINE.split(raw))
+    lines = (LABELLED.sub("", LEAD.sub("", line).strip()) for line in _LINE.split(_FORMER_CLAUSE.sub("\n", raw)))
     sentences = [line for line in lines if line]
     names, adjacent = names_in(sentences), adjacent_names(sentences)
     words = {mark: name.split(None, 1)[-1] for name, mark in names.items() if NUMBERED.match(name)}
@@ -177,10 +173,12 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
     adjacent = {i: {k: mark for k, mark in found.items() if k not in unknown} for i, found in adjacent.items()}
     names = {name: mark for name, mark in names.items() if mark not in nouns and name not in unknown} | ids
     words |= nouns
-    people: list[int] = []
     listed, listed_at, entries = dict[str, int](), -2, list[tuple[str, int]]()
+    people, named, start = list[int](), None, 0  # named: the last sentence with boxes; start: number of items before it
     for i, sentence in enumerate(" ".join(line.split()) for line in sentences):
         marks = [int(mark[1]) for mark in MARK.finditer(sentence)]
+        if marks:
+            named, start = _named_pair(sentence, marks), len(reading.items)
         if stated := listed_names(sentence):
             entries, listed_at = [*(entries if i == listed_at + 1 else ()), *stated], i
             counts = [name for name, _ in entries]
@@ -188,7 +186,8 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
             people = [mark for name, mark in listed.items() if is_person(name)]
             people = people if len(people) == 1 else []
             continue
-        if len(marks) > 1 and numbered_list(sentence, len(marks)):
+        is_question = named and marks and "?" in sentence[-3:] and _QUESTION.match(sentence)
+        if is_question or (len(marks) > 1 and numbered_list(sentence, len(marks))):
             continue
         if not marks and len(names | listed) > 1:
             own_names = adjacent.get(i, {}) | listed
@@ -197,6 +196,8 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
             noun = (nouns | {mark: name for name, mark in listed.items()}).get(first, "")
             if len(others) > 1 and noun and not is_person(noun) and " by " not in sentence:
                 continue  # a relation between things, or an act of a thing: "The horse carries the man"
+        if named and not MARK.search(sentence):
+            _add_follow_up(marked, named, sentence, reading, start)
         people = _read_sentence(marked, sentence, people, reading)
     if not reading.items:
         found = f"{len(marked.boxes)} boxes without words for an interaction"
@@ -204,10 +205,63 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
     return reading
 
 
+def _named_pair(sentence: str, marks: list[int]) -> _Named | None:
+    """Return the marks of the person and the thing in a sentence with two marks, and the words of both; else None."""
+    first, _, second, *_ = MARK.split(FIELD_LABEL.sub(" ", sentence)) if len(marks) == 2 else ("", "", "")
+    labels = [" ".join(label.replace("*", " ").split()).strip(" :")[-_LONGEST:] for label in (first, second)]
+    people = [_names_person(label, after_box=False, acts=not i) for i, label in enumerate(labels)]
+    nouns = [_DETERMINER.split(label)[-1].lower().split()[-3:] for label in labels]
+    order = slice(None, None, 1 if people[0] else -1)
+    return (marks[order], nouns[order]) if people.count(True) == 1 else None
+
+
+def _add_follow_up(marked: MarkedText, named: _Named, sentence: str, reading: Reading, start: int) -> None:
+    """Add what a sentence without boxes, such as "He is riding it", says about the pair of the sentence before.
+
+    "Interaction: riding" and corrections ("Wait, no, he is riding it.") replace the items from ``start`` on.
+    """
+    (first, second), nouns = named
+    human, thing = (Entity(marked.boxes[mark][0]) for mark in (first, second))
+    back = _TAKEN_BACK.match(f"\n{sentence}", 1)
+    said = _ANSWER_LEAD.sub("", sentence[back.end() - 1 :] if back else sentence)
+    if no := _NO_ANSWER.match(said):
+        said, denied = said[no.end() :], Reading(reading.items[start:]).pairs
+        reading.items[start:] = [pair._replace(verdicts=(("", False),)) for pair in denied]
+        start = len(reading.items)
+    known = [each for pair in Reading(reading.items[start:]).pairs for each in _interactions(pair)]
+    noun = known[0].object if known else " ".join(nouns[1])
+    said = _IT.sub(
+        f"the {noun}", _FORMER.sub(lambda at: " ".join(nouns[(at[1].lower() == "latter") == (first < second)]), said)
+    )
+    words, labels = text.tokens(said.lower()), stated_labels(said)
+    is_label = any(":" in said or label.split()[0].endswith("ing") for label in labels)
+    if says_none(said) and all(each.verb.startswith("being") for each in known):
+        said, is_label = "no interaction", True
+    pair = Pair(human, thing, "", noun if is_label else "", (), said.strip(" ."))
+    acts = words[:1] and (words[0].endswith("ing") or not _SELF.union(nouns[0][-1:]).isdisjoint(words[:5]))
+    if not (is_label or (acts and _OTHERS.isdisjoint(words))) or _NUMBER.search(said) or not _is_clear(pair):
+        return
+    if is_label or (back and not ADDS.search(said)):
+        reading.replaced += back is not None
+        del reading.items[start:]
+        known = []
+    verbs, things = [bases(old.verb.split()[0], "verb") for old in known], (noun.lower(), noun.lower().split()[-1])
+    for each in _interactions(pair):
+        if each.object.split(" / ")[0].lower() in things and bases(each.verb.split()[0], "verb") not in verbs:
+            reading.items.append(pair._replace(phrase="", verbs=(Verb(each.verb),), target=noun))
+    reading.items += [pair] * (not _interactions(pair))  # which the sentence denies
+
+
+def _interactions(pair: Pair) -> tuple[Interaction, ...]:
+    return words.interactions if (words := parse_pair_words(pair)) else ()
+
+
 def _read_sentence(marked: MarkedText, sentence: str, previous_people: list[int], reading: Reading) -> list[int]:
     """Add the interactions of a sentence to ``reading``; return the box marks of people for "he" or "they"."""
     pieces = MARK.split(sentence)
     numbers = [int(number) for number in pieces[1::2]]
+    if len(numbers) == 2 and [_HUMAN_BOX.search(label) is not None for label in pieces[:4:2]] == [False, True]:
+        numbers.reverse()  # "petting giraffe: object box [m], human box [m]"
     for first, statement in _statements(tuple(pieces[::2])) if numbers else ():
         marks = numbers[first : first + statement.count(_MARKED)]
         relations = _relations(statement, bool(previous_people))
@@ -276,37 +330,38 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     boxes_first = not parts[0]  # the boxes stand before their nouns
     labels = [part if _WORD.search(part) else "" for part in (parts[1:] if boxes_first else parts[:-1])]
     is_last = boxes_first and not any(labels[:-1])  # all words follow all boxes, and name no box
-    acts = count == 2 and not boxes_first and _FINITE.match(parts[1]) is not None
+    is_pair = count == 2 and not boxes_first
+    acts = is_pair and _FINITE.match(parts[1]) is not None
     named = (i for i, label in enumerate(labels) if _names_person(label, after_box=boxes_first, acts=acts and i == 0))
     people = () if is_last else tuple(named)
     if count == 1:
         words = parts[0].split()
-        if has_human and _PRONOUNS.intersection(word.lower() for word in words[:2]):
-            return _Relations(((None, (0,), f"a person {' '.join(words[1:])}", ""),), None, value)
+        is_again = not _PRONOUNS.isdisjoint(word.lower() for word in words[:2])  # "and he holds a cup"
         is_clause = len(words) > 2 and words[0].lower().endswith("ing") and words[1].lower() in _AFTER_VERBS
-        if has_human and not people and is_clause:  # "holding a cup", not "washing machine"
-            return _Relations(((None, (0,), f"a person {parts[0]}", ""),), None, value)
+        if has_human and (is_again or (is_clause and not people)):  # "holding a cup", not "washing machine"
+            return _Relations(((None, (0,), f"a person {' '.join(words[is_again:])}", ""),), None, value)
         return _Relations((), (0,) if people else None, value)
     if count > 2 and not people:
         return _Relations((), (), value)
     subjects = _acting_people(people, count) or (0,)
     objects = tuple(i for i in range(count) if i not in subjects) or (1,)
     subjects = tuple(i for i in subjects if i not in objects)
-    if count == 2 and not boxes_first and _APART.match(parts[-1]):
+    if is_pair and _APART.match(parts[-1]):
         again = {"it", "them", "its", "their", "the", *labels[1].lower().split()[-1:]}
         parts[-1] = parts[-1] if again & set(parts[-1].lower().strip(".").split()) else ""
-    said = parts[-1].lstrip(" -–—:,;")
+    said, head = parts[-1].lstrip(" -–—:,;"), _HEAD.match(plain)
     has_subject = any(is_person(word) or word.lower() in _PRONOUNS for word in said.split()[:3])
     are_nouns = all(is_label(label) and len(label.split()) < LONG_NOUN and not _FINITE.match(label) for label in labels)
-    if count == 2 and not boxes_first and len(said.split()) >= LONG_NOUN and has_subject and are_nouns:
-        return _Relations(((subjects, objects[:1], said, labels[objects[0]]),), subjects, value)
-    head = _HEAD.match(plain)
-    if head and len(head[1].split()) > 1 and count == 2 and not is_person(parts[1].split(" ")[0]):
-        return _Relations(((subjects, objects[:1], head[1], ""),), subjects, value)
+    stated, noun = ("", ""), labels[objects[0]]  # words of the interaction, and noun of the thing if it is not in them
+    if is_pair and len(said.split()) >= LONG_NOUN and has_subject and are_nouns:  # "man [m], dog [m]: he walks the dog"
+        stated = said, noun
+    elif head and len(head[1].split()) > 1 and count == 2 and not is_person(parts[1].split(" ")[0]):
+        stated = head[1], ""  # "The man rides a horse: man [m], horse [m]"
+    elif (len(objects) == 1 or boxes_first) and stated_labels(unmarked := _MARK_END.sub("", plain)):
+        stated = unmarked, _BEFORE_NOUN.sub("", noun)
+    if stated[0]:
+        return _Relations(((subjects, objects[:1], *stated),), subjects, value)
     if len(objects) == 1 or boxes_first:
-        if stated_labels(unmarked := re.sub(rf"\s*{_MARKED}\s*(?=[:;,.])|{_MARKED}", "", plain)):
-            noun = re.sub(r"(?i).*\b(?:the|an?|his|her|and|with|to|on|of)\s", "", labels[objects[0]])
-            return _Relations(((subjects, objects[:1], unmarked, noun),), subjects, value)
         text = " ".join(part for part in parts if part)
         has_separate_noun = boxes_first and bool(labels[subjects[0]]) and not _is_only_person(labels[subjects[0]])
         nouns = [labels[i] if has_separate_noun and len(labels[i].split()) < LONG_NOUN else "" for i in objects]
@@ -384,16 +439,10 @@ def _predicates(marked: MarkedText) -> Iterator[Pair | Problem]:
             yield Pair(Entity(human), Entity(thing), subject, target, (Verb(match[1]),), "", is_relation=True)
 
 
-_RULE = re.compile(r"[ \t]*(?:\|[ \t]*:?-+:?|:?-{2,}:?|:-:?|-:)[ \t]*(?:\|[ \t:-]*)*")
-_CELL = re.compile(r"<t[hd]\b[^<>]{0,200}>([^<>]{0,500})</t[hd]>")
-_TAG = re.compile(patterns("tag", REPLY))
+_RULE, _CELL, _TAG, _OPENED, _ATTRIBUTE, _NUMBER = compiled("table_rule cell tag opened attribute number")
 _INLINE = frozenset(("ref", "box", "quad"))  # the words of an interaction are between these tags
-_OPENED = re.compile(r"</?(?!(?:ref|box|quad)\b[^-])[A-Za-z]")
-_ATTRIBUTE = re.compile(r"([\w-]{1,40})\s*=\s*(\"[^\"<>]{0,300}\"|'[^'<>]{0,300}')")
 _ASSIGNED = re.compile(r"^[\s>*-]*([A-Za-z]\w{0,40})\s*[=:]\s*(?=[\[({])", re.MULTILINE)
-_NUMBER = re.compile(r"(?<!\w)\d")
 _UNSURE = re.compile(rf"{patterns('refusal')}|\A\W*(?:un(?:clear|known|certain)|(?:hard|difficult) to)\b")
-_DEEPEST = 8
 
 
 def table_records(text: str) -> list[dict[str, Any]]:
@@ -482,19 +531,15 @@ def assigned_records(text: str) -> list[dict[str, Any]]:
     return [record] if len(record) > 1 else []
 
 
-_PAIR = re.compile(patterns("key_value", REPLY))
-_HEADINGS = re.compile(patterns("headings", REPLY), re.I | re.M)  # "[Human] [b] [Verb] ride [Object] horse [b]"
-_TITLE = re.compile(r"(?:#+|\*\*|\d{1,3}[.)])\s*(?:\*\*)?(?:\d{1,3}[.):]\s*)?((?:[^\W\d][\w'-]*[ *]*){1,8}):?\**\s*")
-_OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")
+_PAIR, _TITLE, _OPENS, _VERB_BLOCK, _SIDE_BOX = compiled("key_value title opens_level verb_block side_box")
+_HEADINGS, _RULED, _TAKEN_BACK, _NEXT_LABEL, _NO_WORD, _OUTWEIGHED, _NO_FIRST, _BOX_NOUN, _SLASH = compiled(
+    "headings ruled taken_back next_label no_verb outweighed no_first box_noun slash", re.I | re.M
+)
 _BLOCK = re.compile(r":[ \t]*\n" + r"[ \t]*-[ \t]+(\d{1,5}(?:\.\d{1,9})?)[ \t]*(?:\n|\Z)" * 4)  # YAML's list of lines
-_VERB_BLOCK = re.compile(r"(?i)\b(verbs?|actions?)\W{0,3}:[* \t]*\n((?:[ \t]*[-*][ \t]+[a-z][a-z_ ]{1,40}(?:\n|\Z))+)")
 _ONE_VERB = r"[a-z]+(?:[ _-](?:on|at|with|under|up|in|to|off|from))?"
 _VERBS = re.compile(rf"({_ONE_VERB}(?:\s*[,;]\s*(?:and\s+)?{_ONE_VERB})+)(?=\s*(?:[,;|]|\Z))", re.I)
 _BULLET, _BREAK = re.compile(r"[ \t]*[-*][ \t]+|\n"), re.compile(r"\s*<br\s*/?>\s*", re.I)
-_WIDEST = 20
-_ADDS = re.compile(r"\b(?:also|too|as well|can ?not|unable|un?sure|more)\b|n['’]t\b")  # and takes nothing back
-_TAKEN_BACK = re.compile(patterns("taken_back", REPLY), re.I)
-_SIDE_BOX = re.compile(patterns("side_box", REPLY))
+_WIDEST, _DEEPEST = 20, 8
 _GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider gaps are shortened, because they are slow to match
 LONGEST, _LONGEST_REPLY = 20_000, 2000  # characters of a text, and of a reply about one pair, that are read
 
@@ -508,16 +553,20 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
         text = _BLOCK.sub(r": [\1, \2, \3, \4]\n", text)
         text = _VERB_BLOCK.sub(lambda m: f"{m[1]}: {', '.join(filter(None, _BULLET.split(m[2])))}\n", text)
     if len(context.entities) == 2 and len(text) <= _LONGEST_REPLY and not BOX_LIKE.search(text):
-        text = labels_of_reply(text)
+        text = text if context.has_words else _NO_FIRST.sub("", text)
+        text = labels_of_reply(_NEXT_LABEL.sub("\n", text))
+    if len(text) <= _LONGEST_REPLY and (shorter := _OUTWEIGHED.sub(r"\g<kept>", text)).strip(" .,"):
+        text = shorter
     final = without_draft(text)
     if len(context.entities) == 2 and not BOX_LIKE.search(final):
         *_, last = _TAKEN_BACK.split(final)
-        final = final if _ADDS.search(last) or not last.strip() else last
+        final = final if ADDS.search(last) or not last.strip() else last
     if final != text:
         reading = Reading(says_none=True) if says_none(final) else interactions_of_text(final, context)
         return replace(reading, replaced=reading.replaced + 1)
     text = text if context.entities else rewrite_pair_lines(text)
-    text, denied = split_denied(_HEADINGS.sub(r"Human: \1; Verb: \2; Object: \3", text))
+    text = _HEADINGS.sub(r"Human: \1; Verb: \2; Object: \3", text)
+    text, denied = (text, "") if _RULED.search(text) else split_denied(text)  # a column of a table may say yes or no
     if denied:
         pairs = [pair._replace(verdicts=(("", False),)) for pair in interactions_of_text(denied, context).pairs]
         return Reading([*interactions_of_text(text, context).items, *pairs])
@@ -531,9 +580,11 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
     if len(boxes) == 2 and (context.has_words or context.label):
         return Reading([pair_of(replace(context, entities=[Entity(box) for box in boxes], verdicts={}))])
     if not boxes and len(context.entities) == 2:
-        lines = filter(is_statement, (LEAD.sub("", line) for line in text.split("\n")))
+        lines = [*filter(is_statement, (LEAD.sub("", line) for line in text.split("\n")))]
+        unclear = [Problem("words", quote(line), "a verb") for line in lines if _NO_WORD.fullmatch(line)]
+        lines = [line for line in lines if not _NO_WORD.fullmatch(line)]
         pairs = [pair_of(replace(context, verbs=[], phrase=line, names=[], verdicts={})) for line in lines]
-        return Reading([pair for pair in pairs if not context.has_words or _is_clear(pair)])
+        return Reading([*(pair for pair in pairs if not context.has_words or _is_clear(pair)), *unclear])
     return interactions_of_sentences(marked)
 
 
@@ -558,7 +609,7 @@ def _key_value_items(text: str) -> list[dict[str, Any]]:
         if (level := _OPENS.fullmatch(line)) and meaning(level[1]).side and not meaning(level[1]).part:
             outer.append((indent, level[1]))
         prefix = f"{outer[-1][1]} " if outer else ""
-        body = _SIDE_BOX.sub(_side_and_box, _plain_line(line)[:1000])
+        body = _SIDE_BOX.sub(_side_and_box, _BOX_NOUN.sub(r"\1\3 \2", _SLASH.sub("; ", _plain_line(line)[:1000])))
         first = len(fields)
         is_title = line[:1].isalpha() and line.split()[0].endswith("ing") and _SIDE_BOX.match(_plain_line(following))
         if (title := _TITLE.fullmatch(f"# {line}" if is_title else line)) and not meaning(title[1]).part:

@@ -1,5 +1,6 @@
 """Read the records of a file: each is an interaction, a list of the interactions of an image, or a raw reply."""
 
+from array import array
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
@@ -15,10 +16,13 @@ from shoe.predictions.field_names import (
     ANSWERS_WITH_BOXES,
     CHATS,
     REFUSALS,
+    RUNS,
     is_prompt,
     is_truth,
+    is_version_of_answer,
     marks_truth,
     meaning,
+    outdated,
 )
 from shoe.predictions.notes import TWO, ReadNotes
 from shoe.predictions.source import Source
@@ -50,6 +54,7 @@ _MOST_KEYS = 6  # shown in a message
 _MOST_KINDS = 3  # of unread replies, shown in addition to the first
 _DEEPEST = 12
 _REPLIES = ANSWERS[: ANSWERS.index("answer")]
+_SINGLE_ANSWERS = ANSWERS_WITH_BOXES | {"prediction", "pred"}
 
 
 class Tally:
@@ -164,6 +169,9 @@ def parse_record(record: dict[Any, Any]) -> Record:
     has_pair = sum(any(box_of(value, key) is not None for key, value in each.items()) for each in boxed) > 1
     names = [name for name in ANSWERS if name in keys]
     answer_keys = [keys[name] for name in names if not has_pair or _is_reply(name, record[keys[name]])]
+    versions = [key for key in record if is_version_of_answer(key)]
+    if not outdated(tuple(key for key, value in record.items() if value)).isdisjoint(keys[name] for name in names):
+        answer_keys = [*versions, *answer_keys]  # {"raw_output": "I think it is held", "extracted_answer": "ride"}
     for key in [*answer_keys, *chat_keys]:
         wrapper = open_wrapper(record[key])
         if wrapper.answers or wrapper.error:
@@ -309,6 +317,7 @@ class Reader:
         self._tally = Tally(source.notes)
         self._images_with_reply: list[int] = []
         self._chats: list[tuple[list[Answer], Answer, Origin, dict[Any, Any], str]] = []  # earlier and last answers
+        self._runs: dict[str, dict[Any, array[int]]] = {}  # record numbers, by key (such as "model") and its value
         self._outer = ReadNotes()  # of keys beside replies: most are metadata, but a verdict has two values
 
     def add(self, number: int, record: Any) -> None:
@@ -324,10 +333,18 @@ class Reader:
                 self.add(number, part)
             return
         origin = Origin(self._columns.image(number, parsed_record.image, record), number)
+        for key in RUNS & record.keys():
+            values = self._runs.setdefault(key, {})
+            if isinstance(record[key], str | int) and (record[key] in values or len(values) <= _MOST_KEYS):
+                values.setdefault(record[key], array("q")).append(number)
         outer = {key: value for key, value in parsed_record.outer.items() if meaning(key).part != "image"}
         if parsed_record.answer is None:
             self._add_structured(origin, outer)
         else:
+            for key, value in outer.items():
+                is_answer = plain(str(key)) in _SINGLE_ANSWERS or is_version_of_answer(key)
+                if is_answer and isinstance(value, str) and value not in parsed_record.answer.answers:
+                    self._notes.add_unread(str(key), [value])
             self._add_reply(origin, parsed_record.answer, context_fields(outer), record)
 
     def rows(self) -> Rows:
@@ -336,6 +353,9 @@ class Reader:
         for error in self._columns.add_deferred():
             self._tally.leave_out(error)
         self._tally.check(self._source, len(self._columns))
+        for key, values in self._runs.items():
+            if 1 < len(values) <= _MOST_KEYS:
+                self._notes.add("runs", key, self._columns.count_shared([*values.values()], key))
         self._notes.unread |= {key: counts for key, counts in self._outer.unread.items() if len(counts) == TWO}
         self._notes.add("several_replies", count=sum(count > 1 for count in Counter(self._images_with_reply).values()))
         return self._columns.rows()

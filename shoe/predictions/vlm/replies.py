@@ -19,25 +19,19 @@ from shoe.lexicon.phrases.words import patterns
 from shoe.predictions import field_names
 from shoe.predictions.field_names import holds_data, is_error, is_metadata, is_truth, meaning
 from shoe.predictions.vlm.boxes import box_of, verdict_of
-from shoe.predictions.vlm.denials import REPLY, says_none
+from shoe.predictions.vlm.denials import REPLY, compiled, denies, says_none
 from shoe.predictions.vlm.images import plain
 
 _ANSWER_KEYS = {"answer", "prediction", "result", "choice", "output", "conclusion"}
-_THINKING = re.compile(r"<(/?)(?:think|thinking|reasoning|analysis|thought|scratchpad|reflection)>|◁(/?)think▷", re.I)
+_THINKING, _NUMBERED, _DRAFT, _HEADING, _LAST = compiled("thinking numbered draft heading last", re.I)
 _ANSWER = re.compile(patterns("answer", REPLY), re.DOTALL | re.I)
 # Separators of prompt and answer in text that holds both.
-_TURN = re.compile(patterns("turn", REPLY))
-_MAY_TURN = re.compile(r"ssistant|ASSISTANT|model|INST|final")
+_TURN, _END, _ESCAPED, _ESCAPED_LINE, _MAY_TURN, _OPENS = compiled(
+    "turn token escaped escaped_line may_turn opens_fence"
+)
 # Special tokens of chat templates, except those around words and boxes.
-_END = re.compile(patterns("token", REPLY))
 _CHECKBOX = re.compile(r"^([ \t]*+(?:(?:[-*+]|\d+[.)])[ \t]*+)?)\[([ xX]?)\](?=[ \t]+[^\s,\]}])", re.MULTILINE)
-_NUMBERED = re.compile(r"\bno\.[ \t]*(?=\d+\s*[:.)])", re.I)  # "Interaction No. 1:" denies nothing
-_FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
-_DRAFT = re.compile(patterns("draft", REPLY), re.I)
-_HEADING = re.compile(r"\b(?:person|human|man|woman|object|pair)\s*#?(\d+|[A-Z])\b\W*(?:```\w*\s*)?\Z", re.I)
-_LAST = re.compile(r"\b(?:answer|output|result|boxed)\b|\A(?:```\w*|\W)*\Z", re.I)
-_ESCAPED = re.compile(r"&(?:quot|#34|#x22);")
-_ESCAPED_LINE = re.compile(r"[\[{,]\\n\s*[\[{\"'\d]")
+_FENCE, _FENCED = compiled("fence fenced", re.DOTALL)
 # The third argument removes zero-width characters.
 _TYPOGRAPHIC = str.maketrans("“”„‟，：；【】", '"""",:;[]', "\u200b\u200c\u200d\u2060\ufeff")
 
@@ -131,6 +125,10 @@ def _scan_text(text: str, count: Callable[[Any, list[Any]], int], *, in_fences: 
     start, end = min(text.find(mark) % (len(text) + 1) for mark in "{["), max(text.rfind("}"), text.rfind("]")) + 1
     clean = parse_json_text(text[start:end]) if start < end else None  # one clean JSON value that spans all brackets
     found = [FoundObject(clean, start, end)] if isinstance(clean, dict | list) else values_in(text)
+    gaps = (text[start : part.start] for start, part in zip([0, *(part.end for part in found)], found, strict=False))
+    heads = [_OPENS.sub("", gap).rstrip("* \n").rpartition("\n")[2] for gap in gaps]
+    kept = [part for part, head in zip(found, heads, strict=True) if not (head.endswith(":") and denies(head))]
+    found = kept or found  # without "Discarded: [...]"
     pool = [part.value for part in found if part.value is not None]
     counts = [0 if part.value is None else count(part.value, pool) for part in found]
     with_items = [i for i, number in enumerate(counts) if number]
@@ -183,7 +181,6 @@ def _are_parts_of_one(text: str, found: list[FoundObject], counts: list[int], wi
 # box and no words of an interaction. Every text and every structure with boxes inside may be the answer, except
 # prompts, reasoning, metadata and ground truth.
 
-_FENCED = re.compile(r"\A[^`]*```[a-z]*\n(.*)```[^`]*\Z", re.DOTALL)
 _DEEPEST = 12
 _SHORT = 200
 _NEUTRAL_PARTS = ("", "id", "label", "image")

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from shoe.lexicon import text
-from shoe.lexicon.senses import bases
+from shoe.lexicon.senses import bases, find
 from shoe.predictions.vlm.box_marks import can_be_verb, is_person
 from shoe.predictions.vlm.markup import scored_labels, split_label, split_verdict, stated_labels
 from shoe.predictions.vlm.parsed_reply import Pair
@@ -158,7 +158,17 @@ def _parse_words(verb: str, phrase: str, target: str) -> _ParsedWords:
         readings = tuple((r.verb, r.object) for r in parse(f"{verb} {phrase}").interactions if r.object)
     if not readings and not parsed.denied and target:
         return _ParsedWords(((source, target),), doubtful=True)
-    return _ParsedWords(readings, parsed.doubtful, parsed.denied)
+    is_other = bool(target) and not _PARTICLES.issuperset(words[-1:]) and _names_other(verb or phrase, target)
+    return _ParsedWords(readings, parsed.doubtful or is_other, parsed.denied)
+
+
+def _names_other(phrase: str, target: str) -> bool:
+    """Return whether a phrase names another thing than the object of the reply: "holding a bag" about a bicycle."""
+    from shoe.lexicon.phrases.parse import interactions as parse
+
+    things = [target, *(each.object for each in parse(phrase).interactions if each.object and each.verb.isalpha())]
+    own, *others = ({sense.synset for sense in find(text.tokens(text.plain(each)), "object")} for each in things)
+    return bool(own and others) and all(other and own.isdisjoint(other) for other in others)
 
 
 def _names_only(words: list[str], target: list[str]) -> bool:
