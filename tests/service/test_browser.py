@@ -225,8 +225,8 @@ def test_without_scripts_all_but_sending_works(browser: Any, server: Any, runs: 
 def pages_of(runs: dict[str, str]) -> list[str]:
     playground = "/playground?said=sitting+astride+a+bike&truth=ride+bicycle"
     fixed = ("/", "/submit", "/runs", "/compare", "/boards", "/boards/board", playground, "/maps", "/maps/hico-det")
-    of_run = [f"{runs['detector']}/{part}" for part in ("classes", "report")]
-    return [*fixed, "/truths", "/api", "/login", "/runs/none", *runs.values(), *of_run]
+    of_runs = (f"{runs['detector']}/classes", f"{runs['compare']}/report")
+    return [*fixed, "/truths", "/api", "/login", "/runs/none", *runs.values(), *of_runs]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
