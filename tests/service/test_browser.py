@@ -133,6 +133,15 @@ def test_a_run_shows_the_figures_of_the_command_line(tab: Any, runs: dict[str, s
     assert page.locator("tbody tr:visible th").all_text_contents() == ["ride bicycle"]
 
 
+def test_a_running_job_says_how_far_it_is_and_how_long_it_takes(tab: Any, runs: dict[str, str]) -> None:
+    page = tab.go(runs["detector"])
+    parts = "".join(f"<i data-said={name}></i>" for name in ("state", "position", "stage", "reason"))
+    page.evaluate("(parts) => { document.querySelector('main').innerHTML = `<progress></progress>${parts}` }", parts)
+    page.evaluate("show({state: 'running', stage: 'resampling', progress: 0.5, started: Date.now() / 1000 - 58})")
+    assert page.locator("main").inner_text() == "running: resampling, about 60 s left"
+    assert page.locator("main progress").get_attribute("value") == "0.5"
+
+
 def test_a_leaderboard_is_sorted_by_any_column(tab: Any, runs: dict[str, str]) -> None:
     page = tab.go("/boards/board")
     for heading, column in (("mAP", 3), ("gain", 6), ("rank", 1)):
