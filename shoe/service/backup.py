@@ -267,7 +267,7 @@ def export(folder: Folder, path: str | Path) -> int:
 
 
 def _write(folder: Folder, to: Path) -> int:
-    public = visible_runs(folder, _ANYBODY, limit=-1, state="done")
+    public = [run for run in visible_runs(folder, _ANYBODY, limit=-1, state="done") if run.outputs]  # else hidden
     pages: dict[str, View] = dict(_pages(folder, public))
     files = {f"/static/{name}": source for name, source in STATIC.items()}
     for run in public:

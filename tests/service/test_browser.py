@@ -36,6 +36,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
     add_truth(folder, "demo", TRUTH, shown=True)
     add_truth(folder, "kept", TRUTH)
     add_board(folder, "board", Request(truth="demo"), title="A board")
+    add_board(folder, "over", Request(truth="demo"), title="Ended", ends=1.0)
     folder.close()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with serve(path, stdout=subprocess.PIPE, text=True, env=environment) as process:
@@ -132,6 +133,15 @@ def test_a_run_shows_the_figures_of_the_command_line(tab: Any, runs: dict[str, s
     assert page.locator("tbody tr:visible th").all_text_contents() == ["ride bicycle"]
 
 
+def test_a_running_job_says_how_far_it_is_and_how_long_it_takes(tab: Any, runs: dict[str, str]) -> None:
+    page = tab.go(runs["detector"])
+    parts = "".join(f"<i data-said={name}></i>" for name in ("state", "position", "stage", "reason"))
+    page.evaluate("(parts) => { document.querySelector('main').innerHTML = `<progress></progress>${parts}` }", parts)
+    page.evaluate("show({state: 'running', stage: 'resampling', progress: 0.5, started: Date.now() / 1000 - 58})")
+    assert page.locator("main").inner_text() == "running: resampling, about 60 s left"
+    assert page.locator("main progress").get_attribute("value") == "0.5"
+
+
 def test_a_leaderboard_is_sorted_by_any_column(tab: Any, runs: dict[str, str]) -> None:
     page = tab.go("/boards/board")
     for heading, column in (("mAP", 3), ("gain", 6), ("rank", 1)):
@@ -142,17 +152,24 @@ def test_a_leaderboard_is_sorted_by_any_column(tab: Any, runs: dict[str, str]) -
 
 
 def test_the_report_works_apart_from_the_server(tab: Any, runs: dict[str, str]) -> None:
+    page = tab.go(runs["compare"])
+    page.click("text=Interactive report")
+    page.frame_locator("iframe").locator("html[data-ready]").wait_for()
+    assert page.frames[1].evaluate(HIDDEN_WIDTHS)[0] <= 1  # the last column is seen
     page = tab.go(runs["detector"])
     page.click("text=Interactive report")
-    page.wait_for_selector("html[data-ready]")
-    before = page.locator("#rescored").text_content()
-    page.locator("#weight").fill("0.9")
-    page.wait_for_selector("#rescored:not([aria-busy])")
-    assert page.locator("#rescored").text_content() != before
+    page.frame_locator("iframe").locator("html[data-ready]").wait_for()
+    frame = page.frames[1]
+    before = frame.locator("#rescored").text_content()
+    frame.locator("#weight").fill("0.9")
+    frame.wait_for_selector("#rescored:not([aria-busy])")
+    assert frame.locator("#rescored").text_content() != before
     call = "fetch('/v1/runs').then(() => 'answered', () => 'stopped')"
     cookie = "(() => { try { return document.cookie } catch { return 'stopped' } })()"
-    assert [page.evaluate(code) for code in (call, cookie)] == ["stopped", "stopped"]
+    assert [frame.evaluate(code) for code in (call, cookie)] == ["stopped", "stopped"]
     tab.pardon("Content Security Policy")
+    page.click("text=← detector")
+    page.wait_for_selector(".state.done")
 
 
 def test_an_upload_goes_on_where_it_was_cut_off(tab: Any, tmp_path: Path) -> None:
@@ -217,7 +234,8 @@ def test_without_scripts_all_but_sending_works(browser: Any, server: Any, runs: 
 def pages_of(runs: dict[str, str]) -> list[str]:
     playground = "/playground?said=sitting+astride+a+bike&truth=ride+bicycle"
     fixed = ("/", "/submit", "/runs", "/compare", "/boards", "/boards/board", playground, "/maps", "/maps/hico-det")
-    return [*fixed, "/truths", "/api", "/login", "/runs/none", *runs.values(), f"{runs['detector']}/classes"]
+    of_runs = (f"{runs['detector']}/classes", f"{runs['compare']}/report")
+    return [*fixed, "/truths", "/api", "/login", "/runs/none", *runs.values(), *of_runs]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -259,6 +277,8 @@ def test_long_names_stay_in_their_cells(browser: Any, server: Any, runs: dict[st
         for path in ("/", "/runs", "/compare", "/boards/board", runs["compare"]):
             page = tab.go(path)
             assert page.evaluate(OUTSIDE_ITS_CELL) == [], path
+            if path == "/runs":  # team and ground truth are columns, or below the name
+                assert page.locator(".narrow").first.is_visible() == (width == 400)
             if width == 1280:
                 assert max(page.evaluate(HIDDEN_WIDTHS)) <= 1, path  # all columns are in the window
     with folder.database.write() as db:
@@ -270,13 +290,20 @@ def test_long_names_stay_in_their_cells(browser: Any, server: Any, runs: dict[st
 
 def test_a_leaderboard_says_what_it_decides_and_who_sees_the_run(tab: Any) -> None:
     page = tab.go("/submit?board=board")
-    # In full, and with the quota: the list cuts both.
-    assert page.locator("#chosen-board").inner_text() == "A board"
+    notice = page.locator(".notice:visible")
+    assert notice.inner_text() == "A board: unlimited submissions."  # in full: the list cuts it
     warning, truth = page.get_by_text("Everybody who"), page.locator("select[name=truth]")
     # The list of ground truths would name another one than the leaderboard's.
     assert (warning.is_visible(), truth.is_visible()) == (True, False)
     page.select_option("select[name=board]", "")
     assert (warning.is_visible(), truth.is_visible()) == (False, True)
+    page.select_option("select[name=truth]", "kept")
+    assert re.search("hidden.* 10 submissions in 24 hours left", notice.inner_text())
+    page = tab.go("/submit?board=over")
+    assert "ended on" in notice.inner_text()
+    assert page.locator("#go").is_disabled()
+    page.select_option("select[name=board]", "board")
+    assert page.locator("#go").is_enabled()
 
 
 def test_a_login_by_form_lasts_and_ends(browser: Any, server: Any) -> None:
@@ -294,6 +321,7 @@ def test_a_login_by_form_lasts_and_ends(browser: Any, server: Any) -> None:
         page.get_by_role("button", name="Create token").click()
         assert page.locator("#token").text_content().startswith("shoe_")
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
+        assert page.evaluate(HIDDEN_WIDTHS)[0] <= 1  # Revoke is seen
         page.set_viewport_size({"width": 1280, "height": 800})
         assert page.evaluate(HIDDEN_WIDTHS)[0] <= 1  # Revoke is seen
         page.get_by_role("button", name="log out").click()

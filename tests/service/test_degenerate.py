@@ -94,6 +94,9 @@ def test_every_page_is_shown(site: Any) -> None:
             assert client.get(f"/runs/{id_}").status_code == 200, name
             if "classes.csv" in client.get(f"/v1/runs/{id_}").json().get("outputs", {}):
                 assert client.get(f"/runs/{id_}/classes").status_code == 200, name
+        outputs = [client.get(f"/v1/runs/{id_}/result") for id_ in ids.values()]
+        empty = sum(each.json().get("predictions") == 0 for each in outputs)
+        assert client.get("/runs").text.count("no predictions</small>") == empty > 0
         for path in ("/", "/runs", "/compare", "/boards", "/submit", *(f"/boards/{name}" for name in BOARDS)):
             assert client.get(path).status_code == 200, path
 

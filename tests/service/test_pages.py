@@ -19,6 +19,7 @@ from shoe.report.page.svg import matrix
 from shoe.service import jobs, runs
 from shoe.service.backup import export
 from shoe.service.boards import add_board
+from shoe.service.job_process import LEAST_TRUTHS
 from shoe.service.pages import rendering
 from shoe.service.pages.rendering import file_of, server_link, site_link
 from shoe.service.pages.views import comparison_values, figures
@@ -26,9 +27,19 @@ from shoe.service.tokens import new_token
 from shoe.service.types import Request
 from tests.cli.run import as_json
 from tests.examples import examples
-from tests.service.calling import PUBLIC, bearer, calling, execute, made_folder, one_value, outside, queued
+from tests.service.calling import (
+    PUBLIC,
+    bearer,
+    calling,
+    done_by_hand,
+    execute,
+    made_folder,
+    one_value,
+    outside,
+    queued,
+)
 from tests.service.processes import waited
-from tests.service.site import DIAGNOSIS, HOSTILE, RESULT, do_all, made_site
+from tests.service.site import DIAGNOSIS, HOSTILE, RESULT, do_all, fail_one, made_site
 
 SHOWN = str(escape(HOSTILE.replace("\u202e", "\ufffd")))
 PAGES = ("/", "/submit", "/runs", "/compare", "/boards", "/boards/board", "/maps", "/maps/hico-det", "/truths")
@@ -200,7 +211,9 @@ def test_errors_without_a_gain_are_not_called_the_largest_loss() -> None:
     for diagnosis, is_said in ((DIAGNOSIS, False), (DIAGNOSIS | {"errors": errors}, True)):
         assert ("not raise mAP" in _figures({}, diagnosis)) == is_said
     # The diagnosis has SHOE-mAP anyway.
-    assert re.search(r'class="dot m2"></span> SHOE-mAP', _figures({"semantic": None}, DIAGNOSIS))
+    page = _figures({"semantic": None}, DIAGNOSIS)
+    heads = ("lower bar: SHOE-mAP", ">error type</text>", ">mAP gain</text>", ">errors</text>", ">60</text>")
+    assert absent(heads, page) == []
 
 
 def test_commands_in_notes_are_code() -> None:
@@ -253,6 +266,34 @@ def test_a_leaderboard_shows_dates_baselines_and_the_best_run_of_each_team(folde
         assert absent(("Log in to", "fourth"), text_of(public.get("/"))) == []
 
 
+def test_what_takes_no_submission_is_said_before_the_upload_and_offers_no_retry(folder: Any) -> None:
+    for name, hidden in (("open", False), ("secret", True)):
+        add_board(folder, name, Request(truth="small"), title=f"board {name}", quota=2, hidden=hidden)
+
+    def notice(name: str) -> tuple[bool, str]:
+        (found,) = re.findall(f'<p class="across notice([^"]*)" data-of="board {name}"[^>]*>(.*?)</p>', pages()[0])
+        return found[0] == " closed", re.sub(r"<[^>]+>", "", found[1])
+
+    def pages() -> list[str]:
+        return [text_of(client.get(path)) for path in ("/submit", f"/runs/{failed.id}")]
+
+    failed, buttons = queued(folder, "broken.json", board="open"), ("Retry</button>", "Submit a corrected file")
+    fail_one(folder)
+    with calling(folder) as client:
+        assert notice("open") == (False, "board open: your team has 2 of 2 submissions in 24 hours left.")
+        assert "Results are hidden" in notice("secret")[1]
+        assert absent(buttons, pages()[1]) == []
+        for n in range(2):
+            queued(folder, f"{n}", board="open")
+        for why in ("possible at", "ended on"):
+            assert notice("open")[0]
+            assert why in notice("open")[1]
+            page = pages()[1]
+            assert why in page
+            assert absent(buttons, page) == [*buttons]
+            execute(folder, "UPDATE boards SET ends = 1")
+
+
 def test_lists_are_filtered(client: Any, site: Any) -> None:
     for query, name in (("state=failed", "failed"), ("name=QUEUED", "queued")):
         assert re.findall(r"/runs/(r_\w+)\"", text_of(client.get(f"/runs?{query}"))) == [site[1][name]]
@@ -270,6 +311,12 @@ def test_a_table_of_runs_says_why_figures_are_missing_and_names_cut_names(client
     assert re.search("SHOE-mAP.*SHOE-mF1.*percent", page)
     for path in ("/runs", "/boards/board", f"/runs/{site[1]['compare']}"):
         assert f'<bdi title="{SHOWN}' in text_of(client.get(path)), path
+    assert "found &lt;script" in page.partition(">broken.json</bdi>")[2].partition("</th>")[0]  # why it failed
+    for name, tag in (("public", "public"), ("team", "team only")):
+        assert tag in _row(page, f"{SHOWN} {name}").split("  "), name
+    assert '<span class="tag">public</span>' in text_of(client.get(f"/runs/{site[1]['public']}"))
+    assert "hash (sha) is therefore different" in text_of(client.get("/boards/board"))
+    assert 'class="m2 mark"' in text_of(client.get(f"/runs/{site[1]['compare']}"))  # squares beside circles
     assert '<bdi title="local">' in text_of(client.get("/boards/board"))
 
 
@@ -284,8 +331,27 @@ def test_rounded_metrics_have_no_more_digits_in_lists_than_on_their_page(
     with calling(folder) as client:
         for path in ("/", "/runs"):
             assert strict in _row(text_of(client.get(path)), "once").split(), path
-        classes = text_of(client.get(f"/runs/{run.id}/classes"))
+        classes, page = (text_of(client.get(f"/runs/{run.id}{part}")) for part in ("/classes", ""))
+        report = client.get(f"/runs/{run.id}/report")
     assert absent((f"<td>{of_class}</td>", '<th scope="col">shoe AP</th>'), classes) == []
+    for part in ("Reproduce these results", "all results"):
+        assert (part in page) == shown
+    assert ("can be computed only on the server" in page) == (not shown)
+    if shown:  # the report opens in a page that names the run and leads back
+        assert absent(("<title>Report of once", f'href="/runs/{run.id}">← <bdi>once'), text_of(report)) == []
+    else:
+        assert report.status_code == 404
+    folder.close()
+
+
+def test_a_table_without_classes_says_why(tmp_path: Path) -> None:
+    folder = made_folder(tmp_path, shown=False)
+    run = queued(folder, "once")
+    done_by_hand(folder, {"classes.csv": b"class,verb,object,ground_truths,shoe_ap\n"})
+    with calling(folder) as client:
+        page = text_of(client.get(f"/runs/{run.id}/classes"))
+    assert f"fewer than {LEAST_TRUTHS} ground truths" in page
+    assert "<table" not in page
     folder.close()
 
 
@@ -297,7 +363,14 @@ def test_who_may_not_see_something_is_told_as_if_it_were_not_there(client: Any, 
     assert "hidden for now" in text_of(client.get("/boards/secret"))
     assert "object box +22.00" in text_of(client.get("/boards/board"))
     with outside(folder) as public:
-        for path in ("/runs?state=done", f"/runs/{ids['team']}", "/truths", "/tokens", "/submit?board=board"):
+        for path in (
+            "/runs?state=done",
+            f"/runs/{ids['team']}",
+            f"/runs/{ids['team']}/report",
+            "/truths",
+            "/tokens",
+            "/submit?board=board",
+        ):
             away = public.get(path, follow_redirects=False)
             assert (away.status_code, away.headers["location"]) == (303, f"/login?next={quote(path)}")
         assert ids["public"] not in text_of(public.get("/"))
@@ -372,16 +445,14 @@ def test_a_site_on_disk_is_whole_and_holds_what_is_public_alone(site: Any, tmp_p
     folder, ids = site
     target = tmp_path / "site"
     assert export(folder, target) == export(folder, target)
-    assert "secret title" not in (target / "boards.html").read_text("utf-8")
     pages = {page: page.read_text("utf-8") for page in target.rglob("*.html") if page.name != "report.html"}
     for page, text in pages.items():
         for link in re.findall(r"(?:href|src)=\"([^\"#]+)", text):
             assert (page.parent / link).exists(), (page, link)
         assert not re.search("<form|<script>alert", text)
     everything = json.dumps(list(pages.values()))
-    hidden = [ids[name] for name in ("team", "foreign", "queued", "failed")]
+    hidden = ["secret title", *(ids[name] for name in ("secret", "team", "foreign", "queued", "failed"))]
     assert absent([ids["public"], *hidden], everything) == hidden
-    assert "15.93" not in pages[target / "runs" / f"{ids['secret']}.html"]
     assert not (target / "boards" / "secret.html").exists()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").touch()

@@ -89,7 +89,11 @@ def intervals(rows: Sequence[tuple[str, Sequence[Interval | None]]], colours: Se
                 ends_at = {"x1": across(each.low), "x2": across(each.high)}
                 parts.append(element("line", **ends_at, y1=y, y2=y, class_=colour))
                 text += f", {percent(each.low)} to {percent(each.high)}"
-            parts.append(element("circle", element("title", text), cx=across(each.value), cy=y, r=4, class_=colour))
+            title, x = element("title", text), across(each.value)
+            if row:  # the shape tells the rows apart without colour
+                parts.append(element("rect", title, x=x, y=y - 4, width=8, height=8, class_=f"{colour} mark"))
+            else:
+                parts.append(element("circle", title, cx=x, cy=y, r=4, class_=colour))
     return element("svg", *parts, height=bottom + 18, role="img", aria_label=label, class_="plot")
 
 
@@ -152,7 +156,9 @@ def error_bars(
     from shoe.diagnosis.error_types import ERRORS  # here and below: a service draws without loading the metric
 
     row, most = 16, max(0.01, *(value for each in deltas for value in each.values()))
-    y, parts = 0, list[Markup]()
+    heads = (("error type", _BARS_LEFT - 2, "name"), ("mAP gain", _BARS_LEFT, None), ("errors", 100, "count"))
+    parts = [element("text", text, x=f"{x}%", y=12, class_=kind) for text, x, kind in heads]
+    y = 24
     for error in sorted(ERRORS, key=lambda error: -max(each[error.name] for each in deltas)):
         block = row * len(deltas)
         parts.append(element("text", error.label, x=f"{_BARS_LEFT - 2}%", y=y + block / 2 + 4, class_="name"))

@@ -179,12 +179,26 @@ def classes_page(request: Request, id_: RunId, identity: Anybody, app: App) -> R
     return answer(request, view)
 
 
+@router.get("/runs/{id}/report")
+def report(request: Request, id_: RunId, identity: Anybody, app: App) -> Response:
+    """Show the interactive report of a run in a frame, which isolates the report from the session."""
+    run = access.visible_run(app.folder, identity, id_)
+    name = "comparison.html" if run.kind == "compare" else "report.html"
+    if name not in run.outputs:
+        raise NotFoundError(f"run {id_} has no interactive report")
+    return answer(request, View("report.html", {"run": run, "file": f"/v1/runs/{id_}/files/{name}"}))
+
+
 @router.get("/submit")
 def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Response:
     """Show the form for submitting predictions; the leaderboard `board` is selected."""
     dataset, closed = benchmark(DEFAULT), access.closed_truths(app.folder)
+    usable = [each for each in truths(app.folder) if identity.allows("admin") or each.name not in closed]
+    with app.folder.database.read() as db:
+        quotas = {each.name: submissions.quota_of(db, identity.team or "", None, each.name) for each in usable}
     values = {
-        "truths": [each for each in truths(app.folder) if identity.allows("admin") or each.name not in closed],
+        "truths": usable,
+        "quotas": quotas,
         "maps": list(dict.fromkeys([*playground.places(app.folder), *own_similarities()])),
         "protocols": [*dataset.protocols, "shoe"],
         "usual": dataset.default_protocols,

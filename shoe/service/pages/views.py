@@ -23,6 +23,7 @@ from shoe.report.text import percent
 from shoe.service import access, boards
 from shoe.service.access import AGGREGATES
 from shoe.service.folder import Folder
+from shoe.service.job_process import LEAST_TRUTHS
 from shoe.service.pages import playground
 from shoe.service.runs import command_of
 from shoe.service.submissions import quota_of
@@ -104,10 +105,12 @@ class View(NamedTuple):
 def rows(folder: Folder, found: Iterable[Run]) -> list[dict[str, Any]]:
     """Return the values of a table row for each run; metrics ("strict", "semantic", "mf1") are None if not computed.
 
-    "hidden" is whether the results are hidden from the caller; "comparable" whether the caller may compare the run.
+    "hidden" is whether the leaderboard of the run is hidden, "comparable" whether the caller may compare the run, and
+    "empty" whether its file contains no predictions.
     """
     shown = {truth.name: truth.shown for truth in truths(folder)}
-    names = ("id", "kind", "name", "team", "truth", "state", "visibility", "created")
+    hidden = {board.name for board in boards.boards(folder) if board.hidden}
+    names = ("id", "kind", "name", "team", "truth", "state", "visibility", "created", "reason")
     values = []
     for run in found:
         strict = first_exact(run.figures)
@@ -115,11 +118,16 @@ def rows(folder: Folder, found: Iterable[Run]) -> list[dict[str, Any]]:
         values.append({name: getattr(run, name) for name in names} | {
             "figures": {name: run.figures.get(key) for name, key in keys.items()},
             "protocol": strict.split(":")[1] if strict else None,
-            "hidden": run.state == "done" and not run.outputs,
+            "hidden": run.board in hidden,
+            "empty": 0 in (run.figures.get(strict), run.figures.get("semantic:map")) and _is_empty(folder, run),
             "comparable": "run.shoe" in run.outputs,
             "rounded": not shown.get(run.truth, True),
         })  # fmt: skip
     return values
+
+
+def _is_empty(folder: Folder, run: Run) -> bool:
+    return bool((read_output(folder, run, "result.json") or {}).get("predictions") == 0)
 
 
 def front(folder: Folder, identity: Identity) -> View:
@@ -135,10 +143,11 @@ def front(folder: Folder, identity: Identity) -> View:
 def open_boards(folder: Folder, identity: Identity) -> list[dict[str, Any]]:
     """Return the leaderboards in the caller's lists, as dicts of "board", "quota" (of the caller's team) and "ended".
 
-    Hidden leaderboards are not listed for anonymous callers, whose quotas count no submission as used.
+    Ended leaderboards are last. Hidden ones are not listed for anonymous callers, whose quotas count no submission.
     """
     with folder.database.read() as db:
         known = [each for each in boards.boards(folder) if identity.team is not None or not each.hidden]
+        known.sort(key=lambda board: board.ended)
         quotas = [quota_of(db, identity.team or "", each.name, each.truth) for each in known]
     return [{"board": b, "quota": quota, "ended": b.ended} for b, quota in zip(known, quotas, strict=True)]
 
@@ -164,17 +173,26 @@ def run_list(folder: Folder, identity: Identity, filters: Mapping[str, str], aft
 def run_page(folder: Folder, identity: Identity, run: Run, *, images: bool = False) -> View:
     """Return the page of a run or comparison; examples show images if the server has the `images` of the dataset."""
     truth, lines = _truth(folder, run.truth), access.visible_log(folder, identity, run)
-    actions = {"queued": ("cancel",), "running": ("cancel",), "failed": ("retry",), "cancelled": ("retry",)}
+    board = boards.board(folder, run.board) if run.board else None
+    quota = None
+    if run.state in ("failed", "cancelled"):
+        with folder.database.read() as db:
+            quota = quota_of(db, run.team, run.board, run.truth)
+    is_open = not (board and board.ended) and (quota is None or quota.left != 0)
+    again = ("retry",) if is_open or run.kind == "compare" else ()
+    actions = {"queued": ("cancel",), "running": ("cancel",), "failed": again, "cancelled": again}
     values = {
         "run": run,
         "truth": truth,
         "images": images,
         "mine": identity.allows("submit") and (identity.allows("admin") or identity.team == run.team),
         "actions": actions.get(run.state, ()),
+        "open": is_open,
+        "quota": quota,
         "command": command_of(folder, run.id),
         "log": [line.line for line in lines if line.line != f"failed: {run.reason}"],
         "hidden": access.is_hidden(folder, identity, run),
-        "board": boards.board(folder, run.board) if run.board else None,
+        "board": board,
     }
 
     def derive() -> dict[str, Any]:
@@ -200,7 +218,7 @@ def classes_page(folder: Folder, run: Run) -> View | None:
     in_percent = partial(percent, rounded=truth is not None and not truth.shown)
     shown = [[in_percent(float(row[n])) if is_percentage[n] and row[n] else row[n] for n in columns] for row in rows]
     names = [re.sub("(ap|f1)$", lambda end: end[0].upper(), headings[n].replace("_", " ")) for n in columns]
-    return View("classes.html", {"run": run, "headings": names, "rows": shown})
+    return View("classes.html", {"run": run, "headings": names, "rows": shown, "least": LEAST_TRUTHS})
 
 
 def board_page(folder: Folder, identity: Identity, board: Board, *, best: bool = False) -> View:
@@ -331,6 +349,13 @@ ABOUT = {
     "comparison.html": "interactive report",
     "draws.npz": "metrics on bootstrap samples of images, for the ranks of the leaderboard",
 }
+_ABOUT_ROUNDED = {
+    "result.json": "rounded metrics, with the keys of shoe score --json",
+    "classes.csv": f"metrics of classes with at least {LEAST_TRUTHS} ground truths, rounded",
+    "report.txt": "rounded metrics as text",
+    "diagnosis.json": "rounded numbers of errors, with the keys of shoe diagnose --json",
+}
+"""Descriptions of output files of runs on a ground truth that is not shown."""
 
 
 def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool, images: bool) -> dict[str, Any]:
@@ -345,7 +370,7 @@ def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool
         "took": run.ended - run.started if run.state == "done" and run.ended and run.started else None,
         "about": _facts(run, result),
         "examples": [] if held else [_example(run, n, case, images=images) for n, case in enumerate(cases or ())],
-        "files": _files(run, held=held),
+        "files": _files(run, held=held, about=ABOUT | _ABOUT_ROUNDED if rounded else ABOUT),
         "rounded": rounded,
         "identity": {"predictions, SHA-256": run.prediction, "ground truth, SHA-256": truth and truth.sha256},
         "short_signature": short_signature(run.signature, truth),
@@ -415,6 +440,7 @@ def figures(
         "notes": result.get("notes", ()),
         "worst": None,
         "why_not": why_not.get(state or "", "not computed"),
+        "rounded": rounded,
     }
     return found | _why(diagnosis, rounded=rounded) if diagnosis else found
 
@@ -454,14 +480,14 @@ def _facts(run: Run, result: Mapping[str, Any] | None) -> list[str]:
     return [f"{result['dataset']} {result.get('split', '')}".strip(), *counts, *where]
 
 
-def _files(run: Run, *, held: bool) -> dict[str, Any]:
+def _files(run: Run, *, held: bool, about: Mapping[str, str]) -> dict[str, Any]:
     kept = [name for name in run.outputs if not held or name in AGGREGATES]
 
     def path(name: str) -> str:
         return f"/v1/runs/{run.id}/files/{name}"
 
     return {
-        "all": [{"name": n, "path": path(n), "size": run.outputs[n].size, "about": ABOUT.get(n)} for n in sorted(kept)],
+        "all": [{"name": n, "path": path(n), "size": run.outputs[n].size, "about": about.get(n)} for n in sorted(kept)],
         "report": next((path(name) for name in ("report.html", "comparison.html") if name in kept), None),
         "classes": "classes.csv" in kept,
         "words": path("words.csv") if "words.csv" in kept else None,

@@ -46,7 +46,9 @@ export class Curves {
       }
       if (!points.length) return null;
       const path = [[0, points[0][1]], ...points].map(([r, p], i) => `${i ? "L" : "M"}${x(r).toFixed(1)} ${y(p).toFixed(1)}`);
-      return drawing("path", { class: `line m${number % 8}`, d: path.join("") });
+      const [r, p] = points.at(-1); // the number of the model, for readers who cannot tell the colours apart
+      const end = models.length > 1 ? drawing("text", { x: x(r) + 2, y: y(p) - 3 }, String(number + 1)) : null;
+      return drawing("g", {}, drawing("path", { class: `line m${number % 8}`, d: path.join("") }), end);
     });
     const description = `Precision by recall, ${label}: ${this.classes.labels[k]}`;
     return element(

@@ -23,4 +23,4 @@ export const many = (count, noun) => `${count.toLocaleString("en")} ${noun}${cou
 
 /** A model's name with its colour; `number` is the index of the model. */
 export const modelName = (name, number) =>
-  element("span", { class: "model", title: name }, element("span", { class: `dot m${number % 8}` }), element("bdi", {}, name));
+  element("span", { class: "model", title: name }, element("span", { class: `dot m${number % 8}` }), element("small", {}, String(number + 1)), element("bdi", {}, name));

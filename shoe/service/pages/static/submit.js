@@ -11,12 +11,14 @@ function chosen() {
   form.elements.name.placeholder = one.name;
 }
 
-/** A leaderboard determines ground truth, protocols, map and options: these fields are hidden and not sent. */
+/** A leaderboard determines ground truth, protocols, map and options: these fields are hidden and not sent.
+ * The notice of the chosen leaderboard or ground truth is shown; if it takes no submission now, nothing can be sent. */
 function board() {
-  const chosen = Boolean(form.elements.board?.value);
-  byId("measured").disabled = byId("measured").hidden = chosen;
+  const chosen = form.elements.board?.value, of = chosen ? `board ${chosen}` : `truth ${form.elements.truth?.value}`;
+  byId("measured").disabled = byId("measured").hidden = Boolean(chosen);
   if (byId("of-board")) byId("of-board").hidden = !chosen;
-  if (chosen) byId("chosen-board").textContent = form.elements.board.selectedOptions[0].textContent; // the list may cut it
+  for (const notice of form.querySelectorAll(".notice")) notice.hidden = notice.dataset.of !== of;
+  byId("go").disabled = form.querySelector(".notice.closed:not([hidden])") !== null;
 }
 
 function say(text, share) {
@@ -29,6 +31,7 @@ if (form) {
   chosen(); // browsers keep the selected file after a reload
   board();
   form.elements.board?.addEventListener("change", board);
+  form.elements.truth?.addEventListener("change", board);
   file.addEventListener("change", chosen);
   for (const name of ["dragenter", "dragover"]) {
     drop.addEventListener(name, (event) => { event.preventDefault(); drop.classList.add("over"); });
