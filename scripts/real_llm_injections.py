@@ -3,6 +3,8 @@
 Pairs of two HICO-DET interactions are rated as whole interactions, plain and with five texts appended to the words of
 one verb. The words are put into the prompt in two forms: as they are, which shoe did earlier, and as JSON strings below
 the sentence that they are data. ``shoe map build --whole-interactions`` never asks about a word that is refused.
+
+The model reads the instructions, which all prompts of a form begin with, once, and per prompt only what follows them.
 """
 
 import json
@@ -14,7 +16,7 @@ from shoe.benchmarks import benchmark
 from shoe.core.arrays import Floats
 from shoe.maps.planning import is_refused
 from shoe.maps.prompts import Interaction, Prompts, Rendered, SenseText, describe
-from shoe.maps.raters.local import Reader, Transformers, batches
+from shoe.maps.raters.local import Reader, Transformers
 from shoe.similarity.ensemble import HIGHEST
 
 INJECTIONS = (
@@ -32,22 +34,33 @@ IS_DATA = (
 
 def measure(config: Transformers, pairs: int, seed: int) -> None:
     """Rate the pairs in both forms, plain and with each injection, and print a table."""
-    reader, prompts = Reader(config), Prompts.read()
+    reader, prompts = _Prefixed(config), Prompts.read()
     drawn = _draw(pairs, np.random.default_rng(seed))
-    print(f"{pairs} pairs of two HICO-DET interactions (seed {seed}), most probable rating of {config.gguf_file}")
-    print("| text in the word | refused by shoe | words | mean rating | ratings changed | ratings 4 | p(4) |")
-    print("|---|---|---|---|---|---|---|")
+    print(f"{pairs} pairs of two HICO-DET interactions (seed {seed}), ratings of {config.gguf_file}")
+    print("| text in the word | refused by shoe | words | mean | p(4) | mean changed | most probable changed | is 4 |")
+    print("|---|---|---|---|---|---|---|---|")
     plain: dict[str, Floats] = {}
     for injected in ("", *INJECTIONS):
         for form in ("as they are", "quoted"):
-            texts = [_render(prompts, first, second, injected, form) for first, second in drawn]
-            shares = _shares(reader, texts)
+            shares = reader.shares([_render(prompts, first, second, injected, form) for first, second in drawn])
             before = plain.setdefault(form, shares)
-            changed = (shares.argmax(axis=1) != before.argmax(axis=1)).mean()
-            mean, fours = (shares @ np.arange(HIGHEST + 1)).mean(), (shares.argmax(axis=1) == HIGHEST).mean()
+            rounded = (_rounded(shares) != _rounded(before)).mean()
+            most = shares.argmax(axis=1)
+            changed, fours = (most != before.argmax(axis=1)).mean(), (most == HIGHEST).mean()
             refused = "" if not injected else "yes" if is_refused(f"hold{injected}") else "no"
-            cells = [repr(injected), refused, form, f"{mean:.2f}", f"{changed:.0%}", f"{fours:.0%}"]
-            print("|", " | ".join([*cells, f"{shares[:, -1].mean():.3f}"]), "|", flush=True)
+            cells = [repr(injected), refused, form, f"{_means(shares).mean():.2f}", f"{shares[:, -1].mean():.3f}"]
+            print("|", " | ".join([*cells, f"{rounded:.0%}", f"{changed:.0%}", f"{fours:.0%}"]), "|", flush=True)
+
+
+def _means(shares: Floats) -> Floats:
+    means: Floats = shares @ np.arange(HIGHEST + 1)
+    return means
+
+
+def _rounded(shares: Floats) -> Floats:
+    """Return the (n,) ratings that a rater of kind ``transformers`` gives by default."""
+    rounded: Floats = np.floor(_means(shares) + 0.5)
+    return rounded
 
 
 def _draw(pairs: int, rng: np.random.Generator) -> list[tuple[Interaction, Interaction]]:
@@ -71,9 +84,21 @@ def _render(prompts: Prompts, first: Interaction, second: Interaction, injected:
     return Rendered(prompt.instructions, prompt.one.substitute(quoted), ())
 
 
-def _shares(reader: Reader, texts: Sequence[Rendered]) -> Floats:
-    found = np.zeros((len(texts), HIGHEST + 1))
-    for length, batch in batches(((row, reader.tokens_of(text)) for row, text in enumerate(texts)), reader.batch_size):
-        shares, _ = reader.read([tokens for _, tokens in batch], length)
-        found[[row for row, _ in batch]] = shares
-    return found
+class _Prefixed(Reader):
+    """Reader whose prompts share their first tokens, which the model reads once."""
+
+    def shares(self, texts: Sequence[Rendered]) -> Floats:
+        """Return the (n, 5) probabilities of 0 to 4 after n prompts."""
+        prompts = [self.tokens_of(text) for text in texts]
+        shared = next(count for count, column in enumerate(zip(*prompts, strict=False)) if len(set(column)) > 1)
+        found = np.zeros((len(prompts), HIGHEST + 1))
+        with self.torch.inference_mode():
+            cache = self.transformers.DynamicCache()
+            self.model(self.torch.tensor([prompts[0][:shared]]), cache=cache)
+            for row, tokens in enumerate(prompts):
+                rest = self.torch.tensor([tokens[shared:]])
+                scores = self.model(rest, cache=cache, logits_to_keep=1).logits[0, -1].double()
+                cache.crop(-rest.shape[1])
+                of_ratings = self.torch.stack([scores[tokens].logsumexp(dim=0) for tokens in self._ratings])
+                found[row] = of_ratings.softmax(dim=0).numpy()
+        return found

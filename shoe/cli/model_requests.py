@@ -122,7 +122,7 @@ def approve_spending(
         return
     cost = " plus ".join([*([known] if known else []), *([unknown_cost(charged, example)] if charged else [])])
     if sys.stdin is None or not sys.stdin.isatty():
-        raise OptionError(f"this run will cost {cost}: add --yes to accept, or --dry-run for details")
+        raise OptionError(f"cost of this run: {cost}; add --yes to accept, or --dry-run for details")
     detail()
     try:
         agreed = typer.confirm(f"Spend {cost}?", err=True)

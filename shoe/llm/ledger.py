@@ -45,7 +45,7 @@ class State(IntEnum):
 
     UNRATED = -1  # the question has no answer yet; it is asked when the job runs again
     REFUSED = -2  # the model declined to answer; final
-    UNPARSABLE = -3  # neither the first nor the second answer could be parsed; final
+    UNPARSABLE = -3  # neither the first nor the second answer could be parsed, or a second would be equal; final
     UNPARSED_ONCE = -4  # the first answer could not be parsed; the question is asked a second time
     REFUSED_TOGETHER = -5  # the model declined a request with several questions; each is asked a second time, alone
 
@@ -133,11 +133,11 @@ _CHECKSUM = b',"checksum":'  # start of the last field of an answer: CRC-32 of t
 ASK_AGAIN, ASKED_AGAIN = "ask again", "asked again"
 _EVENTS = EVENTS | {ASK_AGAIN: [("states", list[Literal["unparsable", "refused"]])], ASKED_AGAIN: []}
 _EVENT_TYPES = {kind: msgspec.defstruct("Event", fields) for kind, fields in _EVENTS.items()}
-_ENTRY_STATES = frozenset([*range(128), State.REFUSED, State.REFUSED_TOGETHER, State.UNPARSED_ONCE])
+_ENTRY_STATES = frozenset([*range(128), *State]) - {State.UNRATED}
 
 Parse = Callable[[Mapping[str, Any]], Sequence[int]]
-"""Callback that parses a ledger line with an answer, and returns one state per key: a value from 0 to 127,
-``State.UNPARSED_ONCE``, ``State.REFUSED``, or ``State.REFUSED_TOGETHER`` for several keys. It is a pure function."""
+"""Callback that parses a ledger line with an answer, and returns one state per key: a value from 0 to 127, or
+``UNPARSED_ONCE``, ``UNPARSABLE``, ``REFUSED``, or ``REFUSED_TOGETHER`` for several keys. It is a pure function."""
 
 
 @dataclass(eq=False)

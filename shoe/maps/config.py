@@ -44,8 +44,8 @@ class Backend(Protocol):
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
         """Parse the stored answer ``raw``: return a rating 0 to 4 per ID, or a negative state if there is no rating.
 
-        The state is ``UNPARSED_ONCE``; or, if the rater declined to answer, ``REFUSED`` (``REFUSED_TOGETHER`` for
-        several IDs). The result depends only on the arguments.
+        The state is ``UNPARSED_ONCE``, or ``UNPARSABLE`` if a second answer would be equal; or, if the rater declined
+        to answer, ``REFUSED`` (``REFUSED_TOGETHER`` for several IDs). The result depends only on the arguments.
         """
 
 

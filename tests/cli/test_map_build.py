@@ -194,7 +194,7 @@ def test_a_dry_run_writes_nothing_and_needs_no_place_to_write(tmp_path: Path) ->
 
 def test_money_is_asked_for_before_it_is_spent(tmp_path: Path) -> None:
     raters_file(tmp_path, price=True)
-    refuse(tmp_path, says=["USD: add --yes"])
+    refuse(tmp_path, says=["USD; add --yes"])
     assert not (tmp_path / "log").exists()
     assert not (tmp_path / "map").exists()
     done = run(tmp_path, "--max-cost", "0.1")  # a limit that holds is consent

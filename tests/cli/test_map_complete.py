@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -45,9 +44,13 @@ def folder(tmp_path: Path) -> Path:
 def run(folder: Path, **more: Any) -> dict[str, Any]:
     options: dict[str, Any] = {"out": folder / "out", "tolerance": 0.001, "json": str(folder / "found.json")} | more
     predictions, raters = folder / "said.jsonl", folder / "raters.toml"
-    with suppress(Exit):  # the budget is used up
+    code = 0
+    try:
         complete("hico-det", predictions=predictions, ground_truth=TRUTH, raters=raters, **options)
+    except Exit as budget_is_used_up:
+        code = budget_is_used_up.exit_code
     found: dict[str, Any] = orjson.loads((folder / "found.json").read_bytes()) if options["json"] else {}
+    assert not found or code == (3 if found.get("why") == "over" else 0)
     return found
 
 
@@ -203,6 +206,9 @@ def test_as_a_program(folder: Path) -> None:
     done = cli.run(*words, folder=folder)
     assert done.returncode == 0, done.stderr
     assert ("between" in done.stderr, "between" in done.stdout) == (True, False)
+    assert "later bounds can lie slightly outside earlier bounds" in " ".join(
+        cli.run(*WORDS[:2], "--help").stdout.split()
+    )
     bad = cli.run(*words, "--out", "said.jsonl", folder=folder)
     assert (bad.returncode, bad.stdout) == (2, "")
     assert bad.stderr.splitlines()[-1].startswith("shoe: said.jsonl: ")

@@ -34,3 +34,10 @@ def test_all_steps_fit_together(tmp_path: Path) -> None:
     assert strict.map
     first = json.loads((tmp_path / "yes.jsonl").read_text().splitlines()[0])
     assert first["by"]["confidence"] == {"policy": "yes", "power": 1.0}
+
+
+def test_outside_its_environment_it_says_what_it_needs() -> None:
+    command: list[str | Path] = [sys.executable, "-I", "-S", ROOT / "scripts" / "predict-demo"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "needs numpy: run `pip install" in done.stderr

@@ -14,7 +14,7 @@ from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli import model_requests, options
 from shoe.cli.map.tools import evaluate_predictions
 from shoe.cli.output import put_json, put_report, say
-from shoe.core.errors import OptionError, quote, unknown_name
+from shoe.core.errors import OptionError, pluralize, quote, unknown_name
 
 if TYPE_CHECKING:
     from shoe.benchmarks.classes import HoiClasses
@@ -116,7 +116,7 @@ def build(
         planned = plan_whole(classes, tables, source)
         if planned.refused:
             words = ", ".join(quote(word) for word in planned.refused[:3])
-            say(f"{len(planned.refused):,} predicted words may steer a rater and are left out, such as {words}")
+            say(f"left out {pluralize(len(planned.refused), 'predicted word')} that may steer a rater, such as {words}")
         plans: dict[Subject, Plan] = {"interaction": planned.plan}
         rules: dict[Subject, str] = {"interaction": planned.rule}
     else:

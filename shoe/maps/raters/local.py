@@ -158,7 +158,7 @@ class _Probabilities:
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
         if raw["mass"] < self._config.least_mass:
-            return [State.UNPARSED_ONCE]
+            return [State.UNPARSABLE]  # a second answer would be equal
         # In units of 1/10,000, because integers make rounding half up exact.
         shares = [round(share * _UNIT) for share in raw["probabilities"]]
         if self._config.read == "argmax":
