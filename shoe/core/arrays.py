@@ -68,15 +68,25 @@ def scatter(values: AnyInts, rows: Indices, size: int) -> Indices:
 
 
 def stable_order(numbers: NDArray[np.integer]) -> Indices:
-    """Return the stable argsort of non-negative integers, by radix sort: faster than ``np.argsort`` if unsorted."""
-    order = np.argsort(numbers.astype(np.uint16), kind="stable")
-    for shift in range(16, int(numbers.max(initial=0)).bit_length(), 16):
-        order = order[np.argsort((numbers >> shift).astype(np.uint16)[order], kind="stable")]
-    return order
+    """Return the stable argsort of non-negative integers, which is several times as fast as ``np.argsort``.
+
+    The indices are the low bits of the sorted keys, because NumPy sorts plain integers with vector instructions.
+    """
+    index = np.arange(len(numbers), dtype=np.uint64)
+    bits = len(numbers).bit_length()
+    order, width = index, 64 - bits
+    for shift in range(0, max(1, int(numbers.max(initial=0)).bit_length()), width):
+        digits = (numbers >> shift if shift else numbers).astype(np.uint64)
+        keys = (digits[order.view(np.int64)] if shift else digits) << np.uint64(bits)
+        keys |= index
+        keys.sort()
+        keys &= np.uint64((1 << bits) - 1)
+        order = order[keys.view(np.int64)] if shift else keys
+    return order.view(np.int64)
 
 
 def descending_order(numbers: Floats) -> Indices:
-    """Return the stable argsort of finite numbers, largest first, by radix sort: twice as fast as ``np.argsort``."""
+    """Return the stable argsort of finite numbers, largest first, by :func:`stable_order`."""
     bits = (0.0 - numbers).view(np.int64)
     # The bits of negative floats, read as integers, are in reverse order and have the sign bit set.
     bits ^= (bits >> 63) | np.iinfo(np.int64).min

@@ -272,8 +272,8 @@ class Scorer:
             group = number_distinct(
                 image * np.int64(len(verb)) + meaning[pair], len(task.predictions.images) * len(verb)
             )[1]
-            rule = options.coordinates, options.rule
-            takes_part[near_repeats(task.predictions, self.rows, near, group.take(which), *rule)] = False
+            boxes = task.boxes(options.coordinates)
+            takes_part[near_repeats(boxes, self.rows, near, group.take(which), options.rule)] = False
         keep = takes_part[pairs.prediction]
         return pairs.select(keep & self.counted[self.hoi[pairs.truth]])
 
