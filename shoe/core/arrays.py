@@ -167,7 +167,6 @@ def argmax_per_run(sorted_groups: NDArray[np.integer], *values: NDArray[np.float
 Bits = NDArray[np.uint64]
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
-_BUCKETS_PER_ROW = 4
 
 
 def as_bits(*numbers: Floats | NDArray[np.integer]) -> list[Bits]:
@@ -209,15 +208,15 @@ def maybe_equal(columns: Sequence[Bits]) -> Indices:
     Rows are compared by their hashes. Fast for tables with few equal rows.
     """
     hashes = _hashes(columns)
-    bits = max(1, (_BUCKETS_PER_ROW * len(hashes)).bit_length())
-    bucket, number = (hashes >> np.uint64(64 - bits)).astype(np.int64), np.arange(len(hashes), dtype=np.int32)
-    last, crowded = np.zeros(1 << bits, np.int32), np.zeros(1 << bits, bool)
-    last[bucket] = number
-    crowded[bucket[last[bucket] != number]] = True
-    rows: Indices = np.flatnonzero(crowded[bucket])
-    order = np.argsort(hashes[rows])
-    same = np.flatnonzero(hashes[rows[order[1:]]] == hashes[rows[order[:-1]]])
-    return distinct(rows[np.concatenate([order[same], order[same + 1]])])
+    ascending = np.sort(hashes)
+    twice = ascending[1:][ascending[1:] == ascending[:-1]]
+    if not len(twice):
+        return np.zeros(0, np.int64)
+    # A table of the first 20 bits leaves few rows to search for.
+    rest = np.uint64(64 - 20)
+    rows = np.flatnonzero(mask_of((twice >> rest).view(np.int64), 1 << 20).take((hashes >> rest).view(np.int64)))
+    near = hashes.take(rows)
+    return rows[twice.take(np.searchsorted(twice, near), mode="clip") == near]
 
 
 def _hashes(columns: Sequence[Bits]) -> Bits:

@@ -22,7 +22,7 @@ from shoe.lexicon.senses import Part
 from shoe.lexicon.store import names_of
 from shoe.scoring.f1 import F1Figures
 from shoe.scoring.hoi_similarity import HoiSimilarity, class_similarity
-from shoe.scoring.matching.task import Boxes, Task
+from shoe.scoring.matching.task import Task
 from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.semantic import semantic_score
