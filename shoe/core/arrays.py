@@ -68,21 +68,17 @@ def scatter(values: AnyInts, rows: Indices, size: int) -> Indices:
 
 
 def stable_order(numbers: NDArray[np.integer]) -> Indices:
-    """Return the stable argsort of non-negative integers, which is several times as fast as ``np.argsort``.
-
-    The indices are the low bits of the sorted keys, because NumPy sorts plain integers with vector instructions.
-    """
-    index = np.arange(len(numbers), dtype=np.uint64)
-    bits = len(numbers).bit_length()
-    order, width = index, 64 - bits
-    for shift in range(0, max(1, int(numbers.max(initial=0)).bit_length()), width):
-        digits = (numbers >> shift if shift else numbers).astype(np.uint64)
-        keys = (digits[order.view(np.int64)] if shift else digits) << np.uint64(bits)
-        keys |= index
+    """Return the stable argsort of non-negative integers; faster than ``np.argsort``."""
+    # NumPy sorts plain integers with vector instructions, so the indices are low bits of the keys.
+    index, bits = np.arange(len(numbers), dtype=np.uint64), len(numbers).bit_length()
+    order = index.view(np.int64)
+    for shift in range(0, max(1, int(numbers.max(initial=0)).bit_length()), 64 - bits):
+        digits = (numbers >> shift).astype(np.uint64)
+        keys = (digits[order] if shift else digits) << np.uint64(bits) | index
         keys.sort()
-        keys &= np.uint64((1 << bits) - 1)
-        order = order[keys.view(np.int64)] if shift else keys
-    return order.view(np.int64)
+        place = (keys & np.uint64((1 << bits) - 1)).view(np.int64)
+        order = order[place] if shift else place
+    return order
 
 
 def descending_order(numbers: Floats) -> Indices:
@@ -91,6 +87,12 @@ def descending_order(numbers: Floats) -> Indices:
     # The bits of negative floats, read as integers, are in reverse order and have the sign bit set.
     bits ^= (bits >> 63) | np.iinfo(np.int64).min
     return stable_order(bits.view(np.uint64))
+
+
+def row_order(group: NDArray[np.integer], score: Floats) -> Indices:
+    """Return the (n,) rows sorted by group, then by descending finite score, then by row."""
+    by_score = descending_order(score)
+    return by_score[stable_order(group[by_score])]
 
 
 def distinct(values: Indices) -> Indices:
@@ -138,8 +140,9 @@ def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, revers
     step, rise = np.diff(group), np.diff(score)
     if not ((step < 0) | ((step == 0) & (rise >= 0 if reverse_ties else rise > 0))).any():
         return np.flatnonzero(index_in_group(sizes) < most)  # most files list the predictions of an image by score
-    by_score = len(group) - 1 - descending_order(score[::-1]) if reverse_ties else descending_order(score)
-    order = by_score[stable_order(group[by_score])]
+    order = row_order(group, score)
+    if reverse_ties:
+        order = len(group) - 1 - row_order(group[::-1], score[::-1])
     return np.sort(order[index_in_group(sizes) < most])
 
 
@@ -213,10 +216,9 @@ def maybe_equal(columns: Sequence[Bits]) -> Indices:
     if not len(twice):
         return np.zeros(0, np.int64)
     # A table of the first 20 bits leaves few rows to search for.
-    rest = np.uint64(64 - 20)
-    rows = np.flatnonzero(mask_of((twice >> rest).view(np.int64), 1 << 20).take((hashes >> rest).view(np.int64)))
-    near = hashes.take(rows)
-    return rows[twice.take(np.searchsorted(twice, near), mode="clip") == near]
+    seen = mask_of((twice >> np.uint64(44)).view(np.int64), 1 << 20)
+    rows: Indices = np.flatnonzero(seen.take((hashes >> np.uint64(44)).view(np.int64)))
+    return rows.compress(twice.take(np.searchsorted(twice, hashes[rows]), mode="clip") == hashes[rows])
 
 
 def _hashes(columns: Sequence[Bits]) -> Bits:

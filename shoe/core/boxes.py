@@ -5,7 +5,6 @@ stores the numbers as in the file, and their type of coordinates. A protocol def
 compared, and so how they are converted.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
@@ -94,15 +93,8 @@ def iou(a: Floats, b: Floats, overlap: Overlap, areas: tuple[Floats, Floats] | N
 
     ``areas`` are the (n,) areas of ``a`` and of ``b``, computed if None. A box without area has IoU 0.
     """
-    return iou_of_columns(a.T, b.T, overlap, areas or (area(a, overlap), area(b, overlap)))
-
-
-def iou_of_columns(
-    a: Sequence[Floats] | Floats, b: Sequence[Floats] | Floats, overlap: Overlap, areas: tuple[Floats, Floats]
-) -> Floats:
-    """Return the (n,) IoU of boxes as :func:`iou` does; ``a`` and ``b`` are their four (n,) columns."""
-    ax1, ay1, ax2, ay2 = a
-    bx1, by1, bx2, by2 = b
+    ax1, ay1, ax2, ay2 = a.T
+    bx1, by1, bx2, by2 = b.T
     width = np.minimum(ax2, bx2)
     width -= np.maximum(ax1, bx1)
     height = np.minimum(ay2, by2)
@@ -115,7 +107,8 @@ def iou_of_columns(
     np.maximum(width, 0, out=width)
     np.maximum(height, 0, out=height)
     inter: Floats = width * height
-    union = areas[0] + areas[1]
+    area_a, area_b = areas or (area(a, overlap), area(b, overlap))
+    union = area_a + area_b
     union -= inter
     # Pixel indices that are compared as edges can have no area: their overlap is 0, not undefined.
     np.maximum(union, _TINY, out=union)

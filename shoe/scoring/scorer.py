@@ -11,18 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from shoe.benchmarks.scoring_options import At, FpScope, SemanticOptions, TauBy, Ties
-from shoe.core.arrays import (
-    Floats,
-    Indices,
-    Mask,
-    best_of_each,
-    descending_order,
-    distinct,
-    mask_of,
-    number_distinct,
-    scatter,
-    stable_order,
-)
+from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct, mask_of, number_distinct, row_order, scatter
 from shoe.scoring.entries import AveragingRule, Entries, mean_over
 from shoe.scoring.f1 import F1Entries, F1Rule
 from shoe.scoring.hoi_similarity import HoiSimilarity
@@ -51,8 +40,7 @@ def confident(task: Task, rows: Indices, ranked: Mask, options: SemanticOptions)
     image = task.image[rows]
     sizes = np.bincount(image[ranked], minlength=int(image.max(initial=0)) + 1)
     most = np.minimum(sizes, np.maximum(1, np.ceil((1 - tau) * sizes - _ROUNDING).astype(np.int64)))
-    by_score = descending_order(decisive)
-    falling = np.append(decisive[by_score[stable_order(image[ranked][by_score])]], -np.inf)
+    falling = np.append(decisive[row_order(image[ranked], decisive)], -np.inf)
     last = falling[np.where(most > 0, np.cumsum(sizes) - sizes + most - 1, len(decisive))]
     return rows[score >= last[image]]
 

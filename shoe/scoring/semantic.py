@@ -101,7 +101,7 @@ def semantic_score(task: Task, similarities: HoiSimilarity, options: SemanticOpt
     if options.min_sigma != "delta":
         strict = scorer.above_delta()
         above_delta = strict.f1_entries(strict.match(strict.f1_rows)).figures()
-    by_tau = {options.tau_by: figures}
+    by_tau: dict[str, F1Figures] = {options.tau_by: figures}
     if options.tau_by != "best":
         by_tau["best"] = scorer.f1_entries(scorer.match(scorer.f1_rows_by("best"))).figures()
     # Entries may also be missed ground truths, which are not predictions.

@@ -205,7 +205,7 @@ def profile(report: Report) -> Profile:
     known, count, outside_share = (sizes > 0).all(axis=1), np.diff(predictions.offsets), None
     if total := int(count[known].sum()):
         limits = [np.repeat(limit, count) for limit in np.where(known[:, None], sizes + 1, np.inf).T]
-        boxes, outside = task.boxes(CommonCoordinates.EDGES), np.zeros(len(predictions), bool)
+        boxes, outside = task.boxes(CommonCoordinates.EDGES), np.zeros(len(predictions), np.bool_)
         for corners in (boxes.human(slice(None)), boxes.object(slice(None))):
             for k in range(2):
                 outside |= (corners[:, k] < -1) | (corners[:, k + 2] > limits[k])
