@@ -17,7 +17,7 @@ from shoe.scoring.f1 import F1Entries, F1Rule
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.assignment import ByContent, assign, best_first, in_order
 from shoe.scoring.matching.repeats import near_repeats, pair_nms, repeated
-from shoe.scoring.matching.task import Overlaps, Task
+from shoe.scoring.matching.task import Boxes, Overlaps, Task
 
 _ROUNDING = 1e-9  # tolerance for products: 0.07 x 100 is a little more than 7 in floating point
 
@@ -272,7 +272,7 @@ class Scorer:
             group = number_distinct(
                 image * np.int64(len(verb)) + meaning[pair], len(task.predictions.images) * len(verb)
             )[1]
-            boxes = task.boxes(options.coordinates)
+            boxes = Boxes(task.predictions, options.coordinates)
             takes_part[near_repeats(boxes, self.rows, near, group.take(which), options.rule)] = False
         keep = takes_part[pairs.prediction]
         return pairs.select(keep & self.counted[self.hoi[pairs.truth]])

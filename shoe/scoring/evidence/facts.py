@@ -13,7 +13,7 @@ import numpy as np
 
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses
 from shoe.benchmarks.scoring_options import SemanticOptions, TauBy, Ties
-from shoe.core.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.boxes import CommonCoordinates
 from shoe.core.documents import Amount, Count, Document, Fraction
 from shoe.core.interactions import Interactions
@@ -22,7 +22,7 @@ from shoe.lexicon.senses import Part
 from shoe.lexicon.store import names_of
 from shoe.scoring.f1 import F1Figures
 from shoe.scoring.hoi_similarity import HoiSimilarity, class_similarity
-from shoe.scoring.matching.task import Task
+from shoe.scoring.matching.task import Boxes, Task
 from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.semantic import semantic_score
@@ -202,10 +202,11 @@ def profile(report: Report) -> Profile:
     """Return statistics of all predictions of a report."""
     task, predictions = report.task, report.task.predictions
     sizes = np.concatenate([task.truth.interactions.sizes, [[0, 0]]])[task.truth_image]
-    known, count, outside_share = (sizes > 0).all(axis=1), np.diff(predictions.offsets), None
+    known: Mask = np.logical_and.reduce(sizes > 0, axis=1)
+    count, outside_share = np.diff(predictions.offsets), None
     if total := int(count[known].sum()):
         limits = [np.repeat(limit, count) for limit in np.where(known[:, None], sizes + 1, np.inf).T]
-        boxes, outside = task.boxes(CommonCoordinates.EDGES), np.zeros(len(predictions), np.bool_)
+        boxes, outside = Boxes(predictions, CommonCoordinates.EDGES), np.zeros(len(predictions), np.bool_)
         for corners in (boxes.human(slice(None)), boxes.object(slice(None))):
             for k in range(2):
                 outside |= (corners[:, k] < -1) | (corners[:, k + 2] > limits[k])

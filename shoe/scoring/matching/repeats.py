@@ -19,7 +19,7 @@ from shoe.core.arrays import (
 from shoe.core.boxes import Overlap, OverlapRule, iou
 from shoe.core.interactions import Interactions
 from shoe.scoring.matching.assignment import ByContent
-from shoe.scoring.matching.task import Boxes
+from shoe.scoring.matching.task import BoxColumns, Boxes
 
 _COMPARISONS_AT_ONCE = 1 << 17
 _ROWS_AT_ONCE = 1 << 17
@@ -118,11 +118,12 @@ def near_repeats(boxes: Boxes, rows: Indices, wanted: Mask, group: Indices, rule
         group: (n,) group ID from 0, ascending by image, equal for predictions of one image with the same meaning.
         rule: overlap that both boxes must reach.
     """
-    (humans, objects), by_content, found = boxes.distinct_columns(rule.overlap), ByContent(boxes.table), [rows[:0]]
+    by_content, found = ByContent(boxes.table), [rows[:0]]
     starts = np.searchsorted(rows, boxes.table.offsets)
     for begin, end in blocks(np.diff(starts), _ROWS_AT_ONCE):
         part, own = _ranked(rows[starts[begin] : starts[end]], wanted, group, by_content)
-        human, object_ = (distinct.number.take(part) for distinct in boxes.distinct)
+        humans = BoxColumns(boxes.human(part), rule.overlap)
+        objects = BoxColumns(boxes.object(part), rule.overlap)
         left, repeats = np.arange(len(part)), np.zeros(len(part), bool)
         while len(left):
             # The best remaining row of each group is no repeat; rows close to it are repeats.
@@ -130,10 +131,9 @@ def near_repeats(boxes: Boxes, rows: Indices, wanted: Mask, group: Indices, rule
             start, others = np.flatnonzero(new), np.flatnonzero(~new)
             best = np.repeat(left.take(start), np.diff(start, append=len(left)) - 1)
             left, own = left.take(others), own.take(others)
-            close = rule.is_reached(humans.iou(human.take(left), humans, human.take(best)))
+            close = rule.is_reached(humans.iou(left, humans, best))
             near = np.flatnonzero(close)
-            a, b = object_.take(left.take(near)), object_.take(best.take(near))
-            close[near] = rule.is_reached(objects.iou(a, objects, b))
+            close[near] = rule.is_reached(objects.iou(left.take(near), objects, best.take(near)))
             repeats[left.take(np.flatnonzero(close))] = True
             rest = np.flatnonzero(~close)
             left, own = left.take(rest), own.take(rest)

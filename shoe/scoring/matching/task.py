@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -17,33 +17,14 @@ from shoe.core.interactions import Interactions, image_index
 from shoe.lexicon.resolve import match_labels
 
 _PAIRS_AT_ONCE = 1 << 16  # pairs per block, so that work arrays fit in the processor's cache
-_ROWS_AT_ONCE = 1 << 14  # rows per block in which equal boxes are numbered
 
 
-class Distinct(NamedTuple):
-    """The d distinct boxes among the human (or object) boxes of n rows; detectors repeat few boxes in many rows."""
-
-    first: Indices  # (d,) a row with each distinct box, ascending
-    number: Indices  # (n,) index of each row's box among the distinct boxes
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
     """Human and object boxes of a table's triplets, converted to the box convention ``coordinates``."""
 
     table: Interactions
     coordinates: CommonCoordinates
-
-    @cached_property
-    def distinct(self) -> tuple[Distinct, Distinct]:
-        """Distinct human boxes and distinct object boxes of each image."""
-        table, count = self.table, np.diff(self.table.offsets)
-        return _distinct(table.human_boxes, count), _distinct(table.object_boxes, count)
-
-    def distinct_columns(self, overlap: Overlap) -> tuple[BoxColumns, BoxColumns]:
-        """Return the distinct human boxes and the distinct object boxes by column."""
-        human, object_ = self.distinct
-        return BoxColumns(self.human(human.first), overlap), BoxColumns(self.object(object_.first), overlap)
 
     def human(self, rows: Indices | slice) -> Floats:
         """Return the (r, 4) human boxes of the given rows; a slice is not copied if no conversion is needed."""
@@ -57,33 +38,6 @@ class Boxes:
         coordinates = self.table.triplet_coordinates
         boxes = boxes[rows] if isinstance(rows, slice) else boxes.take(rows, axis=0)  # faster than an index
         return convert_boxes(boxes, coordinates if len(coordinates) == 1 else coordinates[rows], self.coordinates)
-
-
-_HASH = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93], np.uint64)
-_HALF = np.uint64(32)
-_ALL_EQUAL = 0x01010101  # four bytes that are all True
-
-
-def _distinct(boxes: Floats, count: Indices) -> Distinct:
-    # A row is compared with the last row of its image that has the same hash, which needs no sorting. If different
-    # boxes have the same hash, which is rare, one of them is numbered more than once.
-    first, number, ends = [np.zeros(0, np.int64)], np.empty(len(boxes), np.int64), np.cumsum(count)
-    total = 0
-    for begin, end in blocks(count, _ROWS_AT_ONCE):
-        part, size = slice(ends[begin] - count[begin], ends[end - 1]), 4 * count[begin:end]
-        bits, row = np.ascontiguousarray(boxes[part]).view(np.uint64), np.arange(part.stop - part.start)
-        buckets, start = (np.repeat(each, count[begin:end]) for each in (size.astype(np.uint64), size.cumsum() - size))
-        bucket = (((bits @ _HASH) >> _HALF) * buckets >> _HALF).view(np.int64) + start
-        last = np.empty(size.sum(), np.int64)
-        last[bucket] = row
-        other = last.take(bucket)
-        equal = (bits == bits.take(other, axis=0)).view(np.uint32).ravel() == _ALL_EQUAL
-        other = np.where(equal, other, row)
-        new = other == row
-        number[part] = (np.cumsum(new) + (total - 1)).take(other)
-        first.append(np.flatnonzero(new) + part.start)
-        total += len(first[-1])
-    return Distinct(np.concatenate(first), number)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,39 +92,22 @@ def overlaps(
     most = int((np.diff(truth.table.offsets) * count).sum())
     indices, values = np.empty((2, most), np.int64), np.empty((2, most))
     size = 0
-    ranges = [[np.searchsorted(each.first, row) for row in (first, first + count)] for each in predictions.distinct]
-    humans, objects = predictions.distinct_columns(rule.overlap)
-    for rows, image, block, t, p in _blocks(truth.table.offsets, first, count):
-        human, object_ = (
-            _ious(BoxColumns(boxes, rule.overlap), columns, begin[image], (end - begin)[image], each.number[block])
-            for boxes, columns, (begin, end), each in zip(
-                (truth.human(rows), truth.object(rows)), (humans, objects), ranges, predictions.distinct, strict=True
-            )
-        )
-        found = human(t, p)
-        reached = rule.is_reached(found)
+    for rows, block, t, p in _blocks(truth.table.offsets, first, count):
+        humans = [BoxColumns(boxes, rule.overlap) for boxes in (truth.human(rows), predictions.human(block))]
+        objects = [BoxColumns(boxes, rule.overlap) for boxes in (truth.object(rows), predictions.object(block))]
+        human = humans[0].iou(t, humans[1], p)
+        reached = rule.is_reached(human)
         near = np.flatnonzero(reached if labels is None else reached | (labels[0][rows][t] == labels[1][block][p]))
-        t, p = t[near], p[near]
-        other = object_(t, p)
-        enough = np.flatnonzero(rule.is_reached(other) if labels is None else reached[near] | rule.is_reached(other))
-        part = slice(size, size := size + len(enough))
-        p = p[enough]
-        indices[0, part] = t[enough] + rows.start
-        indices[1, part] = p + block.start if isinstance(block, slice) else block[p]
-        values[0, part], values[1, part] = found[near[enough]], other[enough]
+        object_ = objects[0].iou(t[near], objects[1], p[near])
+        enough = np.flatnonzero(
+            rule.is_reached(object_) if labels is None else reached[near] | rule.is_reached(object_)
+        )
+        near = near[enough]
+        part = slice(size, size := size + len(near))
+        indices[0, part] = t[near] + rows.start
+        indices[1, part] = p[near] + block.start if isinstance(block, slice) else block[p[near]]
+        values[0, part], values[1, part] = human[near], object_[enough]
     return Overlaps(*indices[:, :size], *values[:, :size])
-
-
-def _ious(
-    truth: BoxColumns, distinct: BoxColumns, first: Indices, count: Indices, number: Indices
-) -> Callable[[Indices, Indices], Floats]:
-    """Return a function that looks up the IoUs of truths and predictions; ``number`` are boxes of the predictions.
-
-    ``first`` and ``count`` are the first distinct box and the number of distinct boxes on the image of each truth.
-    """
-    owner, box = expand(first, count)
-    table, start = truth.iou(owner, distinct, box), np.cumsum(count) - count - first
-    return lambda t, p: table.take(start.take(t) + number.take(p))
 
 
 def overlaps_of_pairs(truth: Boxes, predictions: Boxes, truths: Indices, rows: Indices, rule: OverlapRule) -> Overlaps:
@@ -185,8 +122,8 @@ def overlaps_of_pairs(truth: Boxes, predictions: Boxes, truths: Indices, rows: I
 
 def _blocks(
     offsets: Indices, first: Indices, count: Indices
-) -> Iterator[tuple[slice, Indices, Indices | slice, Indices, Indices]]:
-    """Yield, for a few images at a time, truth rows, their images, prediction rows, and positions of all pairs."""
+) -> Iterator[tuple[slice, Indices | slice, Indices, Indices]]:
+    """Yield, for a few images at a time, truth rows, prediction rows, and positions in these rows of all pairs."""
     for start, end in blocks(np.diff(offsets) * count, _PAIRS_AT_ONCE):
         sizes = count[start:end]
         starts = first[start:end][sizes > 0]
@@ -196,7 +133,7 @@ def _blocks(
             block = expand(first[start:end], sizes)[1]
         image = np.repeat(np.arange(end - start), np.diff(offsets[start : end + 1]))
         t, p = expand((np.cumsum(sizes) - sizes)[image], sizes[image])
-        yield slice(offsets[start], offsets[end]), image + start, block, t, p
+        yield slice(offsets[start], offsets[end]), block, t, p
 
 
 class BoxColumns:
@@ -236,8 +173,6 @@ class Task:
     _compared: dict[tuple[CommonCoordinates, Overlap, bool], tuple[float, bool, Overlaps]] = field(
         default_factory=dict, init=False, repr=False
     )
-
-    _boxes: dict[CommonCoordinates, Boxes] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         # Numeric image IDs of predictions become the names of the images.
@@ -344,10 +279,6 @@ class Task:
         verb, object_, which = self.word_pairs
         return class_of[self.verb_label[verb], self.object_label[object_]].take(which)
 
-    def boxes(self, coordinates: CommonCoordinates) -> Boxes:
-        """Return the boxes of the predictions in ``coordinates``."""
-        return self._boxes.setdefault(coordinates, Boxes(self.predictions, coordinates))
-
     def overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
         """Return the pairs of a ground truth and a prediction of one image whose human and object boxes both overlap.
 
@@ -383,7 +314,7 @@ class Task:
         if known is None or known[0] > rule.threshold or either > known[1]:
             wide = OverlapRule(rule.overlap, rule.threshold, inclusive=True)
             if exact:
-                truth, predictions = Boxes(self.truth.interactions, coordinates), self.boxes(coordinates)
+                truth, predictions = Boxes(self.truth.interactions, coordinates), Boxes(self.predictions, coordinates)
                 pairs = overlaps_of_pairs(truth, predictions, *self._exact_pairs, wide)
             else:
                 pairs = self._overlaps(coordinates, wide, either)
@@ -409,8 +340,8 @@ class Task:
     def _overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule, either: bool) -> Overlaps:
         if self.origin is not None and self.origin.coordinates is coordinates:
             return self._overlaps_by_origin(self.origin, rule, either)
-        truth = Boxes(self.truth.interactions, coordinates)
-        return overlaps(truth, self.boxes(coordinates), *self.image_rows, rule, self._objects if either else None)
+        truth, predictions = Boxes(self.truth.interactions, coordinates), Boxes(self.predictions, coordinates)
+        return overlaps(truth, predictions, *self.image_rows, rule, self._objects if either else None)
 
     @cached_property
     def _objects(self) -> tuple[Ints, Ints]:
