@@ -100,7 +100,8 @@ def semantic_score(task: Task, similarities: HoiSimilarity, options: SemanticOpt
     figures = above_delta = f1_entries.figures()
     if options.min_sigma != "delta":
         strict = scorer.above_delta()
-        above_delta = strict.f1_entries(strict.match(strict.f1_rows)).figures()
+        rows = strict.f1_rows if options.tau_by == "best" else for_f1  # other thresholds do not depend on pairs
+        above_delta = strict.f1_entries(strict.match(rows)).figures()
     by_tau: dict[str, F1Figures] = {options.tau_by: figures}
     if options.tau_by != "best":
         by_tau["best"] = scorer.f1_entries(scorer.match(scorer.f1_rows_by("best"))).figures()
