@@ -68,19 +68,31 @@ def scatter(values: AnyInts, rows: Indices, size: int) -> Indices:
 
 
 def stable_order(numbers: NDArray[np.integer]) -> Indices:
-    """Return the stable argsort of non-negative integers, by radix sort: faster than ``np.argsort`` if unsorted."""
-    order = np.argsort(numbers.astype(np.uint16), kind="stable")
-    for shift in range(16, int(numbers.max(initial=0)).bit_length(), 16):
-        order = order[np.argsort((numbers >> shift).astype(np.uint16)[order], kind="stable")]
+    """Return the stable argsort of non-negative integers; faster than ``np.argsort``."""
+    # NumPy sorts plain integers with vector instructions, so the indices are low bits of the keys.
+    index, bits = np.arange(len(numbers), dtype=np.uint64), len(numbers).bit_length()
+    order = index.view(np.int64)
+    for shift in range(0, max(1, int(numbers.max(initial=0)).bit_length()), 64 - bits):
+        digits = (numbers >> shift).astype(np.uint64)
+        keys = (digits[order] if shift else digits) << np.uint64(bits) | index
+        keys.sort()
+        place = (keys & np.uint64((1 << bits) - 1)).view(np.int64)
+        order = order[place] if shift else place
     return order
 
 
 def descending_order(numbers: Floats) -> Indices:
-    """Return the stable argsort of finite numbers, largest first, by radix sort: twice as fast as ``np.argsort``."""
+    """Return the stable argsort of finite numbers, largest first, by :func:`stable_order`."""
     bits = (0.0 - numbers).view(np.int64)
     # The bits of negative floats, read as integers, are in reverse order and have the sign bit set.
     bits ^= (bits >> 63) | np.iinfo(np.int64).min
     return stable_order(bits.view(np.uint64))
+
+
+def row_order(group: NDArray[np.integer], score: Floats) -> Indices:
+    """Return the (n,) rows sorted by group, then by descending finite score, then by row."""
+    by_score = descending_order(score)
+    return by_score[stable_order(group[by_score])]
 
 
 def distinct(values: Indices) -> Indices:
@@ -128,8 +140,9 @@ def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, revers
     step, rise = np.diff(group), np.diff(score)
     if not ((step < 0) | ((step == 0) & (rise >= 0 if reverse_ties else rise > 0))).any():
         return np.flatnonzero(index_in_group(sizes) < most)  # most files list the predictions of an image by score
-    by_score = len(group) - 1 - descending_order(score[::-1]) if reverse_ties else descending_order(score)
-    order = by_score[stable_order(group[by_score])]
+    order = row_order(group, score)
+    if reverse_ties:
+        order = len(group) - 1 - row_order(group[::-1], score[::-1])
     return np.sort(order[index_in_group(sizes) < most])
 
 
@@ -157,7 +170,6 @@ def argmax_per_run(sorted_groups: NDArray[np.integer], *values: NDArray[np.float
 Bits = NDArray[np.uint64]
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
-_BUCKETS_PER_ROW = 4
 
 
 def as_bits(*numbers: Floats | NDArray[np.integer]) -> list[Bits]:
@@ -199,15 +211,14 @@ def maybe_equal(columns: Sequence[Bits]) -> Indices:
     Rows are compared by their hashes. Fast for tables with few equal rows.
     """
     hashes = _hashes(columns)
-    bits = max(1, (_BUCKETS_PER_ROW * len(hashes)).bit_length())
-    bucket, number = (hashes >> np.uint64(64 - bits)).astype(np.int64), np.arange(len(hashes), dtype=np.int32)
-    last, crowded = np.zeros(1 << bits, np.int32), np.zeros(1 << bits, bool)
-    last[bucket] = number
-    crowded[bucket[last[bucket] != number]] = True
-    rows: Indices = np.flatnonzero(crowded[bucket])
-    order = np.argsort(hashes[rows])
-    same = np.flatnonzero(hashes[rows[order[1:]]] == hashes[rows[order[:-1]]])
-    return distinct(rows[np.concatenate([order[same], order[same + 1]])])
+    ascending = np.sort(hashes)
+    twice = ascending[1:][ascending[1:] == ascending[:-1]]
+    if not len(twice):
+        return np.zeros(0, np.int64)
+    # A table of the first 20 bits leaves few rows to search for.
+    seen = mask_of((twice >> np.uint64(44)).view(np.int64), 1 << 20)
+    rows: Indices = np.flatnonzero(seen.take((hashes >> np.uint64(44)).view(np.int64)))
+    return rows.compress(twice.take(np.searchsorted(twice, hashes[rows]), mode="clip") == hashes[rows])
 
 
 def _hashes(columns: Sequence[Bits]) -> Bits:

@@ -443,9 +443,9 @@ def image_index(names: Sequence[str], known: Sequence[str]) -> Ints:
     >>> image_index(["images/a.png", "B.JPEG"], ["a.jpg", "b.jpg"]).tolist()
     [0, 1]
     """
-    exact = {name: i for i, name in enumerate(known)}
-    if all(name in exact for name in names):
-        return np.array([exact[name] for name in names], np.int32)
+    exact = dict(zip(known, range(len(known)), strict=True))
+    if None not in (found := list(map(exact.get, names))):
+        return np.array(found, np.int32)
     stems = [_stem(name) for name in known]
     by_stem = _index_of_unique(stems)
     by_folded = _index_of_unique([stem.casefold() for stem in stems])

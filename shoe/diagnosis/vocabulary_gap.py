@@ -143,9 +143,9 @@ KnownAps = dict[tuple[int, int, bytes], float]
 
 def cached_means(entries: Entries, known: KnownAps) -> Means:
     """Return mean AP (all, rare, non-rare classes); AP of a class is taken from the cache ``known``, or added to it."""
-    truths, entries = entries.truths, entries.select(stable_order(entries.category))
+    truths, by_class, keys = entries.truths, stable_order(entries.category), {}
     ends = np.cumsum(np.bincount(entries.category, minlength=len(truths))).tolist()
-    score, credit, keys = entries.score, entries.credit, {}
+    score, credit = entries.score.take(by_class), entries.credit.take(by_class)
     for k in np.flatnonzero(truths > 0).tolist():
         part = slice(ends[k - 1] if k else 0, ends[k])
         positive = np.flatnonzero(credit[part])  # most entries have no credit
@@ -155,7 +155,7 @@ def cached_means(entries: Entries, known: KnownAps) -> Means:
         keys[k] = (k, int(truths[k]), digest.digest())
     new = [k for k, key in keys.items() if key not in known]
     fresh = mask_of(np.array(new, np.int64), len(truths))
-    ap = replace(entries.select(fresh[entries.category]), counted=fresh).scores().ap
+    ap = replace(entries.select(np.flatnonzero(fresh[entries.category])), counted=fresh).scores().ap
     known.update(zip((keys[k] for k in new), ap[new].tolist(), strict=True))
     ap[list(keys)] = [known[key] for key in keys.values()]
     counted = entries.rule.in_mean(truths, entries.counted)

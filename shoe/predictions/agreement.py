@@ -41,9 +41,10 @@ def sample_pairs(predictions: Interactions, truth: Interactions) -> Sample:
     """Return the six best-scored predictions of at most 2,000 images, drawn with a fixed seed, with annotations."""
     truth_image, both = shared_images(predictions, truth)
     chosen = np.random.default_rng(0).permutation(both)[:_IMAGES]
-    rows = np.flatnonzero(np.bincount(chosen, minlength=len(truth_image))[predictions.image])
-    rows = rows[best_of_each(predictions.image[rows], predictions.score[rows], _OF_IMAGE)]
-    partner = truth_image[predictions.image[rows]]
+    chosen.sort()
+    owner, rows = expand(predictions.offsets[chosen], np.diff(predictions.offsets)[chosen])
+    best = best_of_each(owner, predictions.score[rows], _OF_IMAGE)
+    rows, partner = rows[best], truth_image[chosen[owner[best]]]
     owner, annotated = expand(truth.offsets[partner], np.diff(truth.offsets)[partner])
     row = rows[owner]
 
@@ -57,15 +58,16 @@ def sample_pairs(predictions: Interactions, truth: Interactions) -> Sample:
     return Sample(rows, row, annotated, overlaps("human_boxes"), overlaps("object_boxes"))
 
 
-def agreement(predictions: Interactions, truth: GroundTruth) -> dict[str, float]:
+def agreement(predictions: Interactions, truth: GroundTruth, sample: Sample | None = None) -> dict[str, float]:
     """Return the fractions of sampled predictions that agree with an annotation of their image; {} without a sample.
 
     "human boxes", "object boxes" and "pairs" are fractions of the sampled predictions (:func:`sample_pairs`): one box
     or, for a pair, both boxes overlap those of an annotation with IoU >= 0.5. "objects" and "verbs" are fractions of
-    these pairs: the word is the label of such an annotation. Without object words, "objects" is left out.
+    these pairs: the word is the label of such an annotation. Without object words, "objects" is left out. ``sample`` is
+    the result of :func:`sample_pairs`, computed if None.
     """
     annotations = truth.interactions
-    sample = sample_pairs(predictions, annotations)
+    sample = sample or sample_pairs(predictions, annotations)
     row, annotated = sample.both
     if not len(sample.rows):
         return {}

@@ -17,7 +17,7 @@ from shoe.core.errors import InputError, OptionError, flag, quote, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.lexicon import text
 from shoe.lexicon.resolve import match_labels
-from shoe.predictions.agreement import sample_pairs
+from shoe.predictions.agreement import Sample, sample_pairs
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.source import Source
 
@@ -211,16 +211,19 @@ _PARTS = 5  # of the images, to learn an unknown order
 _EXCHANGED = 0.3  # fraction of the predictions of each of two labels that surely agree with the other label only
 
 
-def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNotes | None) -> list[str]:
+def check_numbering(
+    predictions: Interactions, truth: GroundTruth, notes: ReadNotes | None, sample: Sample | None = None
+) -> list[str]:
     """Return report lines on IDs that fit the annotations better in another numbering, or with two labels exchanged.
 
     Files with words are checked, too: their words may come from IDs that were converted with a wrong list of labels.
+    ``sample`` is the result of :func:`~shoe.predictions.agreement.sample_pairs`, computed if None.
     """
     dataset = truth.benchmark
     named = (VERBS,) if predictions.objects == ("",) else (OBJECTS, VERBS)
     words = {part: f"{own_name(dataset, part)}-0" for part in named}
     numbering = notes.numbering if notes and notes.numbering else words
-    row, annotated = sample_pairs(predictions, truth.interactions).both
+    row, annotated = (sample or sample_pairs(predictions, truth.interactions)).both
     better, lines, last = dict[str, str](), list[str](), 0
     for part, applied in numbering.items():
         predicted = _labels_in(predictions, dataset, part, row)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.scoring_options import StrictOptions
-from shoe.core.arrays import Floats, Indices, first_of_each, mask_of, stable_order
+from shoe.core.arrays import Floats, Indices, first_of_each, mask_of
 from shoe.scoring.matching.task import Task
 from shoe.scoring.roles import RoleResult, person_matches, role_entries, role_scores
 from shoe.scoring.strict import ranked_rows, strict_score
@@ -30,20 +30,19 @@ def inverted_scores(task: Task, strict: StrictOptions | None, by_person: Sequenc
     name = found = None
     if strict is not None:
         rows, pairs = ranked_rows(task, strict), task.exact_overlaps(strict.coordinates, strict.rule)
-        right = mask_of(pairs.prediction, len(table))[rows].astype(np.float64)
-        score, name = table.score[rows], "strict"
-        order = np.argsort(score)
-        auc = low_auc(task.hoi[rows], score, right, order)
+        right = np.flatnonzero(mask_of(pairs.prediction, len(table))[rows])
+        rank, name = dense_ranks(table.score[rows]), "strict"
+        auc = low_auc(task.hoi[rows], rank, right)
         if auc is None:  # the scores of each image may be in another order than its predictions
-            of_image, deviation = _auc_within(table.image[rows], score, right, order)
-            if of_image + _DEVIATIONS * deviation < _IN_IMAGE and np.ptp(score):
+            of_image, deviation = _auc_within(table.image[rows], rank, right)
+            if of_image + _DEVIATIONS * deviation < _IN_IMAGE and rank.any():
                 auc, where = of_image, " within images"
     for result in by_person if strict is None else ():
         if auc is None and task.truth.roles is not None:
             options, found = result.options, result.map
             entries = role_entries(task, person_matches(task, task.truth.roles, [options])[options.overlap], options)
-            order, name = np.argsort(entries.score), options.protocol
-            auc = low_auc(entries.category, entries.score, entries.credit, order)
+            name = options.protocol
+            auc = low_auc(entries.category, dense_ranks(entries.score), np.flatnonzero(entries.credit))
     if auc is None:
         return []
     if auc > _INVERTED_IN_CLASS or where:
@@ -62,7 +61,14 @@ def inverted_scores(task: Task, strict: StrictOptions | None, by_person: Sequenc
     ]
 
 
-def low_auc(category: NDArray[np.integer], score: Floats, credit: Floats, order: Indices) -> float | None:
+def dense_ranks(score: Floats) -> Indices:
+    """Return the (n,) rank of each score from 0 for the lowest; equal scores have the same rank."""
+    order, rank = np.argsort(score), np.zeros(len(score), np.int64)
+    rank[order] = np.cumsum(first_of_each(score[order])) - 1
+    return rank
+
+
+def low_auc(category: NDArray[np.integer], rank: Indices, right: Indices) -> float | None:
     """Return the area under the ROC curve (AUC) if right predictions have lower or hardly higher scores, else None.
 
     The AUC is the fraction of pairs (right, wrong) in which the right prediction has the higher score; ties count half.
@@ -70,34 +76,35 @@ def low_auc(category: NDArray[np.integer], score: Floats, credit: Floats, order:
     either must also be over 3.5 standard deviations of van Elteren's test (1960) below 0.5. Or it is the AUC over pairs
     of one class, if both are over 0.45 and two standard deviations below 0.6, and the scores are not all equal.
 
-    ``category``, ``score`` and ``credit`` are the (n,) class, confidence, and 1 for a right prediction, else 0;
-    ``order`` are the (n,) rows by ascending score.
+    ``category`` and ``rank`` are the (n,) class and score rank (:func:`dense_ranks`) of the predictions; ``right`` are
+    the indices of the right predictions.
 
     >>> import numpy as np
-    >>> low_auc(np.zeros(60, int), np.arange(60.0), np.arange(60) < 30, np.arange(60))
+    >>> low_auc(np.zeros(60, int), np.arange(60), np.arange(30))
     0.0
     """
-    is_chance, auc = bool(np.ptp(score)) if len(score) else False, 0.5
-    for group, most in ((np.zeros(len(score), np.int32), _INVERTED), (category, _INVERTED_IN_CLASS)):
-        auc, deviation = _auc_within(group, score, credit, order)
+    is_chance, auc = bool(rank.any()), 0.5
+    for group, most in ((np.zeros(len(rank), np.int64), _INVERTED), (category, _INVERTED_IN_CLASS)):
+        auc, deviation = _auc_within(group, rank, right)
         if auc < most and auc + _DEVIATIONS * deviation < 0.5:
             return auc
         is_chance &= auc > _INVERTED_IN_CLASS and max(auc, 0.5) + 2 * deviation < _HARDLY_HIGHER
     return auc if is_chance else None
 
 
-def _auc_within(group: NDArray[np.integer], score: Floats, credit: Floats, order: Indices) -> tuple[float, float]:
+def _auc_within(group: NDArray[np.integer], rank: Indices, right: Indices) -> tuple[float, float]:
     """Return the AUC over pairs of one group and its standard deviation if scores mean nothing; 0.5 and 1 if no pair.
 
-    ``group``, ``score`` and ``credit`` are the (n,) group, confidence, and 1 for a right prediction, else 0; ``order``
-    are the (n,) rows by ascending score.
+    ``group`` and ``rank`` are the (n,) group and score rank of the predictions; ``right`` are the right predictions.
     """
-    order = order[stable_order(group[order])]
-    number, true = np.bincount(group), np.bincount(group, credit)
-    pairs, middle = true * (number - true), np.cumsum(number) - number / 2
+    number = np.bincount(group)
+    true = np.bincount(group[right], minlength=len(number))
+    pairs, middle = true * (number - true).astype(np.float64), np.cumsum(number) - number / 2
     if not pairs.sum():
         return 0.5, 1.0
-    start = np.flatnonzero(first_of_each(group[order]) | first_of_each(score[order]))
-    rank = start + np.diff(start, append=len(order)) / 2  # equal scores of a group have their mean rank
-    above = rank @ np.add.reduceat(credit[order], start) - middle @ true
+    keys = (group.astype(np.int64) << int(rank.max()).bit_length()) | rank
+    own = np.sort(keys[right])
+    keys.sort()
+    # Equal scores of a group have their mean rank.
+    above = (np.searchsorted(keys, own) + np.searchsorted(keys, own, "right")).sum() / 2 - middle @ true
     return 0.5 + float(above / pairs.sum()), float(np.sqrt(pairs @ (number + 1) / 12) / pairs.sum())

@@ -22,7 +22,7 @@ from shoe.core.interactions import Interactions, image_index
 from shoe.core.public import Drawn, Rows, as_drawing, as_lines, as_table
 from shoe.lexicon.resolve import lexicon_metadata, match_labels
 from shoe.lexicon.senses import Part
-from shoe.predictions.agreement import agreement
+from shoe.predictions.agreement import Sample, agreement, sample_pairs
 from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.numbering import check_numbering
@@ -283,7 +283,7 @@ class Report:
     @cached_property
     def numbering_check(self) -> list[str]:
         """Warnings about class IDs that another numbering fits far better; computed at first use."""
-        return check_numbering(self._checked, self.truth, self.notes)
+        return check_numbering(self._checked, self.truth, self.notes, self._sample)
 
     @cached_property
     def agreement(self) -> dict[str, float]:
@@ -293,7 +293,11 @@ class Report:
         overlap an annotation with IoU >= 0.5. Of these pairs, "objects" and "verbs" have an annotated label. {} if no
         image has predictions and annotations.
         """
-        return agreement(self._checked, self.truth)
+        return agreement(self._checked, self.truth, self._sample)
+
+    @cached_property
+    def _sample(self) -> Sample:
+        return sample_pairs(self._checked, self.truth.interactions)
 
     @cached_property
     def _checked(self) -> Interactions:

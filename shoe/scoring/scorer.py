@@ -11,13 +11,13 @@ from functools import cached_property
 import numpy as np
 
 from shoe.benchmarks.scoring_options import At, FpScope, SemanticOptions, TauBy, Ties
-from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct, mask_of, number_distinct, scatter
+from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct, mask_of, number_distinct, row_order, scatter
 from shoe.scoring.entries import AveragingRule, Entries, mean_over
 from shoe.scoring.f1 import F1Entries, F1Rule
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.assignment import ByContent, assign, best_first, in_order
 from shoe.scoring.matching.repeats import near_repeats, pair_nms, repeated
-from shoe.scoring.matching.task import Overlaps, Task
+from shoe.scoring.matching.task import Boxes, Overlaps, Task
 
 _ROUNDING = 1e-9  # tolerance for products: 0.07 x 100 is a little more than 7 in floating point
 
@@ -31,16 +31,16 @@ def confident(task: Task, rows: Indices, ranked: Mask, options: SemanticOptions)
     """
     tau, score = options.tau, task.predictions.score[rows]
     if options.tau_by == "score":
-        return rows[score >= tau]
+        return rows.take(np.flatnonzero(score >= tau))
     # Ties with the last row that is kept are kept too: no order of lines decides between equal scores.
-    decisive = score[ranked]
+    decisive = score.take(np.flatnonzero(ranked))  # faster than indexing with the mask
     if options.tau_by == "dataset":
         lowest = len(decisive) - max(1, math.ceil((1 - tau) * len(decisive) - _ROUNDING))
-        return rows[score >= np.partition(decisive, lowest)[lowest]] if len(decisive) else rows
+        return rows.take(np.flatnonzero(score >= np.partition(decisive, lowest)[lowest])) if len(decisive) else rows
     image = task.image[rows]
     sizes = np.bincount(image[ranked], minlength=int(image.max(initial=0)) + 1)
     most = np.minimum(sizes, np.maximum(1, np.ceil((1 - tau) * sizes - _ROUNDING).astype(np.int64)))
-    falling = np.append(decisive[np.lexsort((-decisive, image[ranked]))], -np.inf)
+    falling = np.append(decisive[row_order(image[ranked], decisive)], -np.inf)
     last = falling[np.where(most > 0, np.cumsum(sizes) - sizes + most - 1, len(decisive))]
     return rows[score >= last[image]]
 
@@ -152,15 +152,15 @@ class Scorer:
         score = self.task.predictions.score
         in_mean = (self.truths > 0) | (self.counted & (self.options.f1_classes == "counted"))
         moves = mask_of(self.pairs.prediction, len(score)) | np.append(in_mean, False)[self.f1_false_of]
-        moving = self.rows[moves[self.rows]]
-        falling = -np.sort(-score[moving[self.counts_for_tau[moving]]])
+        moving = self.rows.take(np.flatnonzero(moves.take(self.rows)))
+        falling = np.sort(score.take(moving.take(np.flatnonzero(self.counts_for_tau.take(moving)))))[::-1]
         sizes = np.ceil(len(self.truth_rows) * _TRIED_SIZES).astype(np.int64)
         tried = np.unique(falling[np.minimum(sizes, len(falling)) - 1]) if len(falling) else falling
         lowest, highest = -np.inf, -1.0
         for least, f1 in zip(tried.tolist(), self._f1_above(tried, moving), strict=True):
             if f1 >= highest:  # the fewest predictions of equally good ones
                 lowest, highest = least, f1
-        return self.rows[score[self.rows] >= lowest]
+        return self.rows.take(np.flatnonzero(score.take(self.rows) >= lowest))
 
     def _f1_above(self, lowest: Floats, rows: Indices) -> Iterator[float]:
         """Yield mF1 of the predictions in ``rows`` with at least each score in ``lowest``, which ascends."""
@@ -170,9 +170,9 @@ class Scorer:
         prediction, sigma = np.full(len(self.hoi), -1), np.zeros(len(self.hoi))
         again = np.ones(len(self.task.truth.interactions.images), bool)
         # (scores, K + 1) number of rows with at least each score that would be false positives of no class and each.
-        step = np.searchsorted(lowest, score[rows], side="right")
+        step = np.searchsorted(lowest, score.take(rows), side="right")
         charged_at = np.bincount(
-            step * (classes + 1) + self.f1_false_of[rows] + 1, minlength=(len(lowest) + 1) * (classes + 1)
+            step * (classes + 1) + self.f1_false_of.take(rows) + 1, minlength=(len(lowest) + 1) * (classes + 1)
         )
         charged_above = charged_at.reshape(-1, classes + 1)[:0:-1].cumsum(axis=0)[::-1]
         for least, charged in zip(lowest.tolist(), charged_above, strict=True):
@@ -272,8 +272,8 @@ class Scorer:
             group = number_distinct(
                 image * np.int64(len(verb)) + meaning[pair], len(task.predictions.images) * len(verb)
             )[1]
-            rule = options.coordinates, options.rule
-            takes_part[near_repeats(task.predictions, self.rows, near, group.take(which), *rule)] = False
+            boxes = Boxes(task.predictions, options.coordinates)
+            takes_part[near_repeats(boxes, self.rows, near, group.take(which), options.rule)] = False
         keep = takes_part[pairs.prediction]
         return pairs.select(keep & self.counted[self.hoi[pairs.truth]])
 
@@ -353,7 +353,7 @@ class Scorer:
         """
         score, matched = self.task.predictions.score, np.flatnonzero(matches.prediction >= 0)
         # False positives of a class without ground truth change nothing: its AP is 0 or not in the mean.
-        counts = np.append(self.truths > 0, False)[matches.false_positive_of]
+        counts = np.flatnonzero(np.append(self.truths > 0, False)[matches.false_positive_of])
         missed = self.truth_rows[matches.prediction[self.truth_rows] < 0]
         if self.options.missed == "drop" or not (score[matches.prediction[matched]] <= 0).any():
             # Below every entry with credit they change nothing; without them, they are not counted as ties.

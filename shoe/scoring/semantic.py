@@ -76,6 +76,7 @@ class SemanticResult(Semantic, frozen=True, eq=False, kw_only=True):
     ap: Floats
     f1: Floats
     above_delta: F1Figures
+    by_tau: dict[str, F1Figures]  # of ``tau_readings``, the values that were computed anyway
     ties_matter: bool  # whether the order of equal scores may change a metric
 
     def __repr__(self) -> str:
@@ -99,8 +100,11 @@ def semantic_score(task: Task, similarities: HoiSimilarity, options: SemanticOpt
     figures = above_delta = f1_entries.figures()
     if options.min_sigma != "delta":
         strict = scorer.above_delta()
-        above_delta = strict.f1_entries(strict.match(strict.f1_rows)).figures()
-    best = f1_entries if options.tau_by == "best" else scorer.f1_entries(scorer.match(scorer.f1_rows_by("best")))
+        rows = strict.f1_rows if options.tau_by == "best" else for_f1  # other thresholds do not depend on pairs
+        above_delta = strict.f1_entries(strict.match(rows)).figures()
+    by_tau: dict[str, F1Figures] = {options.tau_by: figures}
+    if options.tau_by != "best":
+        by_tau["best"] = scorer.f1_entries(scorer.match(scorer.f1_rows_by("best"))).figures()
     # Entries may also be missed ground truths, which are not predictions.
     false = np.append(scorer.truths > 0, False)[matches.false_positive_of]
     matched = np.flatnonzero(matches.prediction >= 0)
@@ -125,8 +129,9 @@ def semantic_score(task: Task, similarities: HoiSimilarity, options: SemanticOpt
         map_error=float(np.sqrt((scores.error[in_mean] ** 2).sum()) / max(1, in_mean.sum())) or None,
         map_interactions=mean_over(scores.ap, in_mean & ~task.truth.classes.no_interaction),
         **msgspec.structs.asdict(figures),
-        mf1_best_tau=mean_over(*best.f1()),
+        mf1_best_tau=by_tau["best"].mf1,
         above_delta=above_delta,
+        by_tau=by_tau,
         classes=int(in_mean.sum()),
         tied_share=tied / ranked if ranked else None,
         ties_matter=scores.ties_matter or (tied > 0 and not options.order_free),

@@ -32,6 +32,7 @@ from shoe.predictions.roles import stated_entries, without_roles
 from shoe.predictions.source import Source, collection_paused, open_source
 
 _FEWEST = 16
+_BLOCK = 1 << 18  # bytes that fit in the processor's cache
 _HOIS, _LIST, _PERSON = "hoi_prediction", "preds", "person"
 B = TypeVar("B")
 N = TypeVar("N")
@@ -137,13 +138,14 @@ def _read_rows(
     once = dict.fromkeys((image_key, "predictions", _HOIS), len(records)) | {"bbox": len(boxes)}
     once["category_id"] = len(hois) + (len(boxes) if object_numbering else 0)
     once |= dict.fromkeys(("subject_id", "object_id"), len(hois))
-    if "document" not in vars(source):  # the typed parser kept the last value
+    scored = sum(box.score is not None for box in boxes) + (len(hois) if hois and hois[-1].score is not UNSET else 0)
+    # The typed parser kept the last value. A repeated key adds a colon, and colons are counted fast.
+    if "document" not in vars(source) and _count_colons(source.data) > sum(once.values()) + scored:
         source.refuse_repeated(next((k for k, n in once.items() if source.data.count(b'"%s"' % k.encode()) > n), None))
     corners = np.fromiter(chain.from_iterable([box.bbox for box in boxes]), np.float64, 4 * len(boxes)).reshape(-1, 4)
-    human, target, number = (
-        np.fromiter([getattr(hoi, key) for hoi in hois], np.int64, len(hois))
-        for key in ("subject_id", "object_id", "category_id")
-    )
+    # Twice as fast as getattr with names.
+    ids = [hoi.subject_id for hoi in hois], [hoi.object_id for hoi in hois], [hoi.category_id for hoi in hois]
+    human, target, number = (np.fromiter(column, np.int64, len(hois)) for column in ids)
     image = np.repeat(np.arange(len(records)), lengths)
     place_of = images, image
     place = partial(triplet_name, place_of)
@@ -188,6 +190,11 @@ def _read_rows(
         **words,
         score=scores(),
     )
+
+
+def _count_colons(data: bytes) -> int:
+    numbers = np.frombuffer(data, np.uint8)
+    return sum(int((numbers[i : i + _BLOCK] == ord(":")).sum()) for i in range(0, len(numbers), _BLOCK))
 
 
 def _person_rows(

@@ -13,7 +13,7 @@ import numpy as np
 
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses
 from shoe.benchmarks.scoring_options import SemanticOptions, TauBy, Ties
-from shoe.core.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.boxes import CommonCoordinates
 from shoe.core.documents import Amount, Count, Document, Fraction
 from shoe.core.interactions import Interactions
@@ -134,8 +134,10 @@ def tau_readings(report: Report) -> dict[str, F1Figures]:
     """Return SHOE-mF1 and miss rates by value of the option ``tau-by`` (docs/protocols.md A22); empty without SHOE."""
     if report.semantic is None:
         return {}
-    scorer = report.semantic.scorer
-    return {by: scorer.f1_entries(scorer.match(scorer.f1_rows_by(by))).figures() for by in get_args(TauBy)}
+    scorer, known = report.semantic.scorer, report.semantic.by_tau
+    return {
+        by: known.get(by) or scorer.f1_entries(scorer.match(scorer.f1_rows_by(by))).figures() for by in get_args(TauBy)
+    }
 
 
 class Profile(Document, frozen=True, kw_only=True):
@@ -200,16 +202,15 @@ def profile(report: Report) -> Profile:
     """Return statistics of all predictions of a report."""
     task, predictions = report.task, report.task.predictions
     sizes = np.concatenate([task.truth.interactions.sizes, [[0, 0]]])[task.truth_image]
-    known = np.flatnonzero(np.repeat((sizes > 0).all(axis=1), np.diff(predictions.offsets)))
-    outside_share = None
-    if len(known):
-        limit = np.repeat(sizes, np.diff(predictions.offsets), axis=0)[known] + 1
-        boxes = Boxes(predictions, CommonCoordinates.EDGES)
-        outside = np.zeros(len(known), bool)
-        for corners in (boxes.human(known), boxes.object(known)):
+    known: Mask = np.logical_and.reduce(sizes > 0, axis=1)
+    count, outside_share = np.diff(predictions.offsets), None
+    if total := int(count[known].sum()):
+        limits = [np.repeat(limit, count) for limit in np.where(known[:, None], sizes + 1, np.inf).T]
+        boxes, outside = Boxes(predictions, CommonCoordinates.EDGES), np.zeros(len(predictions), np.bool_)
+        for corners in (boxes.human(slice(None)), boxes.object(slice(None))):
             for k in range(2):
-                outside |= (corners[:, k] < -1) | (corners[:, k + 2] > limit[:, k])
-        outside_share = float(outside.mean())
+                outside |= (corners[:, k] < -1) | (corners[:, k + 2] > limits[k])
+        outside_share = float((outside & np.repeat(known, count)).sum() / total)
     return Profile(
         images=int((np.diff(predictions.offsets) > 0).sum()),
         covered=int((task.image_rows[1] > 0).sum()),

@@ -196,7 +196,8 @@ def _best(pairs: Indices, judge: Indices, judged: Indices, criteria: Sequence[Fl
         if len(pairs) == len(start):
             return pairs
         value = values[pairs]
-        pairs = pairs[value == np.repeat(np.maximum.reduceat(value, start), size)]
+        # Twice as fast as indexing with the mask.
+        pairs = pairs.take(np.flatnonzero(value == np.repeat(np.maximum.reduceat(value, start), size)))
         start, size = runs(judge[pairs])
     tied = np.flatnonzero(np.repeat(size, size) > 1)
     if len(tied):

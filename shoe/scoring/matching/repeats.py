@@ -9,18 +9,20 @@ from shoe.core.arrays import (
     as_bits,
     blocks,
     expand,
+    first_of_each,
     group_equal_rows,
     mask_of,
     maybe_equal,
     runs,
     stable_order,
 )
-from shoe.core.boxes import CommonCoordinates, Overlap, OverlapRule, iou
+from shoe.core.boxes import Overlap, OverlapRule, iou
 from shoe.core.interactions import Interactions
 from shoe.scoring.matching.assignment import ByContent
 from shoe.scoring.matching.task import BoxColumns, Boxes
 
 _COMPARISONS_AT_ONCE = 1 << 17
+_ROWS_AT_ONCE = 1 << 17
 
 
 def pair_nms(table: Interactions, rows: Indices, threshold: float) -> Indices:
@@ -89,9 +91,10 @@ def repeated(table: Interactions, rows: Indices) -> Indices:
 
     Of equal triplets, the row with the highest score (the first row if scores are equal) is the original, not a repeat.
     """
-    words = table.verb[rows] * np.int64(len(table.objects)) + table.object[rows]
+    at: Indices | slice = rows if len(rows) < len(table) else slice(None)
+    words = table.verb[at] * np.int64(len(table.objects)) + table.object[at]
     # Two coordinates and the words distinguish most triplets; only the others are compared in full.
-    some = [*as_bits(table.human_boxes[rows, 0]), *as_bits(table.object_boxes[rows, 3]), words.view(np.uint64)]
+    some = [*as_bits(table.human_boxes[at, 0]), *as_bits(table.object_boxes[at, 3]), words.view(np.uint64)]
     rows = rows[maybe_equal(some)]
     if len(rows) == 0:
         return rows
@@ -102,53 +105,65 @@ def repeated(table: Interactions, rows: Indices) -> Indices:
     return np.sort(rows[order[~mask_of(best_first[new], len(rows))]])
 
 
-def near_repeats(
-    table: Interactions, rows: Indices, wanted: Mask, group: Indices, coordinates: CommonCoordinates, rule: OverlapRule
-) -> Indices:
+def near_repeats(boxes: Boxes, rows: Indices, wanted: Mask, group: Indices, rule: OverlapRule) -> Indices:
     """Return the ascending rows that nearly repeat a better row; rows outside the mask ``wanted`` may be missing.
 
     A near repeat has the same meaning as a better row that is no near repeat itself, and both boxes of the two rows
     overlap. A row is better if its score is higher or, with equal scores, if its words and boxes sort earlier.
 
     Args:
+        boxes: boxes of the n predictions, in the coordinates in which they are compared.
         rows: (r,) ascending rows.
         wanted: (n,) mask of the rows to test.
-        group: (n,) group ID from 0, equal for predictions of one image whose words have the same meaning.
+        group: (n,) group ID from 0, ascending by image, equal for predictions of one image with the same meaning.
         rule: overlap that both boxes must reach.
     """
-    # Most groups have one row, or none that is wanted.
-    tested = mask_of(group[rows[wanted[rows]]], int(group.max(initial=0)) + 1)
-    rows = rows[(tested & (np.bincount(group[rows], minlength=len(tested)) > 1))[group[rows]]]
-    group, score = group[rows], table.score[rows]
-    if ((np.diff(score) > 0) & (np.diff(table.image[rows]) == 0)).any():
-        by_score = np.argsort(-score)
-        order = by_score[stable_order(group[by_score])]
-    else:  # most files list the predictions of an image by score
-        order = stable_order(group)
-    rows, group = rows[order], group[order]
-    same = (np.diff(group) == 0) & (np.diff(table.score[rows]) == 0)
-    tied = np.flatnonzero(np.append(same, False) | np.append(False, same)) if len(rows) else rows
-    by_content = np.lexsort((ByContent(table)(rows[tied]), -table.score[rows[tied]], group[tied]))
-    rows[tied] = rows[tied][by_content]
-    # Rows after the last wanted row of their group decide nothing.
-    start, count = runs(group)
-    position = np.arange(len(rows))
-    last = np.maximum.reduceat(np.where(wanted[rows], position, -1), start) if len(rows) else start
-    kept = position <= np.repeat(last, count)
-    rows, group = rows[kept], group[kept]
-    boxes, repeats = Boxes(table, coordinates), np.zeros(len(rows), bool)
-    humans = BoxColumns(boxes.human(rows), rule.overlap)
-    objects = BoxColumns(boxes.object(rows), rule.overlap)
-    left = np.arange(len(rows))
-    while len(left):
-        # The best remaining row of each group is no repeat; rows close to it are repeats.
-        start, count = runs(group[left])
-        best, later = np.repeat(left[start], count), left
-        compared = best != later
-        best, later = best[compared], later[compared]
-        close = rule.is_reached(humans.iou(later, humans, best))
-        near = np.flatnonzero(close)
-        close[near] = rule.is_reached(objects.iou(later[near], objects, best[near]))
-        repeats[later[close]] = True
-        left = later[~close]
-    return np.sort(rows[repeats])
+    by_content, found = ByContent(boxes.table), [rows[:0]]
+    starts = np.searchsorted(rows, boxes.table.offsets)
+    for begin, end in blocks(np.diff(starts), _ROWS_AT_ONCE):
+        part, own = _ranked(rows[starts[begin] : starts[end]], wanted, group, by_content)
+        humans = BoxColumns(boxes.human(part), rule.overlap)
+        objects = BoxColumns(boxes.object(part), rule.overlap)
+        left, repeats = np.arange(len(part)), np.zeros(len(part), bool)
+        while len(left):
+            # The best remaining row of each group is no repeat; rows close to it are repeats.
+            new = first_of_each(own)
+            start, others = np.flatnonzero(new), np.flatnonzero(~new)
+            best = np.repeat(left.take(start), np.diff(start, append=len(left)) - 1)
+            left, own = left.take(others), own.take(others)
+            close = rule.is_reached(humans.iou(left, humans, best))
+            near = np.flatnonzero(close)
+            close[near] = rule.is_reached(objects.iou(left.take(near), objects, best.take(near)))
+            repeats[left.take(np.flatnonzero(close))] = True
+            rest = np.flatnonzero(~close)
+            left, own = left.take(rest), own.take(rest)
+        found.append(np.sort(part[repeats]))
+    return np.concatenate(found)
+
+
+def _ranked(rows: Indices, wanted: Mask, group: Indices, by_content: ByContent) -> tuple[Indices, Indices]:
+    """Return the rows in groups with several rows and a wanted row, best first in each group, and their groups.
+
+    Rows after the last wanted row of their group are left out, because they decide nothing.
+    """
+    own, score = group.take(rows), by_content.table.score
+    own -= own.min(initial=own[0])
+    last = np.zeros(int(own.max()) + 1, np.int64)
+    several = np.bincount(own) > 1
+    last[own[wanted.take(rows)]] = 1
+    kept = np.flatnonzero(((last > 0) & several).take(own))
+    kept = kept.take(stable_order(own.take(kept)))
+    rows, own = rows.take(kept), own.take(kept)
+    same, step = own[1:] == own[:-1], np.diff(score.take(rows))
+    if (same & (step > 0)).any():  # most files list the predictions of an image by score
+        order = np.lexsort((-score.take(rows), own))
+        rows, step = rows.take(order), np.diff(score.take(rows.take(order)))
+    same &= step == 0
+    if same.any():
+        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+        order = np.lexsort((by_content(rows[tied]), -score[rows[tied]], own[tied]))
+        rows[tied] = rows[tied][order]
+    position = np.flatnonzero(wanted.take(rows))
+    last[own.take(position)] = position
+    kept = np.flatnonzero(np.arange(len(rows)) <= last.take(own))
+    return rows.take(kept), own.take(kept)

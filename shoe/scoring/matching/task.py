@@ -240,7 +240,7 @@ class Task:
     def labelled_words(self) -> tuple[int, int]:
         """Two counts of the distinct predicted verbs plus objects: those that are labels of the dataset, and all."""
         table, benchmark = self.predictions, self.truth.benchmark
-        verb, target = (np.flatnonzero(np.bincount(words)) for words in (table.verb, table.object))
+        verb, target = map(np.unique, self.word_pairs[:2])
         is_label = self.verb_label[verb] >= 0
         if len(benchmark.actions):  # some actions have no class, because they have no object
             is_label |= match_labels([table.verbs[i] for i in verb], benchmark.actions.names, "verb") >= 0
