@@ -31,7 +31,7 @@ from shoe.lexicon.phrases.words import (
 
 _FINITE_BE = frozenset(["is", "are", "was", "were", "am", "'s", "'re", "'m", *text.NEGATIONS])
 _WITHIN_CLAUSE = frozenset({Tag.PREP, Tag.ADV, Tag.DET, Tag.ADJ, Tag.NOUN, Tag.POSS})
-_HELD = re.compile(r"(?:[VE]?[JRN]?|I[DJ]*N+)(?=K)")  # position of a body part: "spread wide", "on his hips"
+_HELD = re.compile(r"(?:[VE]?[JRN]?|I[DJ]*N+)(?=[K.])")  # position of a body part: "spread wide", "on his hips"
 
 
 @dataclass(slots=True)
@@ -121,6 +121,9 @@ class _Reader(NounReader):
             return True
         if self.subject is None or (not be and self._tag() in NOMINAL):
             return False
+        word, place = self.words[self.at - 1], self.words[self.at]  if self._tag() == Tag.PREP else ""
+        if word in table("passive") and place in table("carried_by") and not is_expression((word, place), "verb"):
+            return True  # "toddler lifted onto shoulders"
         return not self.subject.person or "being" in self.words[max(0, self.at - 4) : self.at]
 
     def _is_causative(self) -> bool:

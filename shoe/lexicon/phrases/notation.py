@@ -5,7 +5,7 @@ from functools import cache
 from typing import NamedTuple
 
 from shoe.lexicon import text
-from shoe.lexicon.phrases.words import table, word_of
+from shoe.lexicon.phrases.words import base_of, table, word_of
 from shoe.lexicon.senses import find
 
 _ARTICLE_CHOICE = re.compile(r"\ba/an\b|\ba\(n\)")
@@ -16,6 +16,7 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _COMMAND = re.compile(r"\\[a-z]+\{|\$")
 _BOX = re.compile(r"<(\w*box|quad)>[^<]*</\1>|[\[(](?:\s*-?\d+(?:\.\d+)?\s*,?){4}[\])]")
 _IN_BRACKETS = re.compile(r"[(\[{<]([\w ]+)[)\]}>] ([\w ]+) [(\[{<]([\w ]+)[)\]}>]")
+_WITH = re.compile(r" w(?:/ ?|\. )")
 _ITEM = re.compile(r"\s+\d{1,2}[.)]\s+")
 _LETTER = re.compile(r"(?<=[a-z]) [A-H](?=[\s.,;:]|$)")
 _REFERENCE = re.compile(r"[\[({](?:id|no|#)?[ =:#]*\d+[\])}]|#\d+\b(?=\s+[a-z])")
@@ -75,7 +76,7 @@ def fields_or_sentence(phrase: str) -> Fields | str:
         elif _CAMEL_AMONG_WORDS.search(phrase):
             phrase = _CAMEL_WORD.sub(_split, phrase)
         phrase = _LETTER.sub("", phrase)
-    plain = text.plain(phrase).replace(" w/o ", " without ").replace(" w/ ", " with ").replace(" w/", " with ")
+    plain = _WITH.sub(" with ", text.plain(phrase).replace(" w/o ", " without "))
     if joined := _PLUS.fullmatch(plain):
         verb, noun = (word_of(part) for part in (joined[2].split("_")[0], joined[3].split("_")[-1]))
         told = verb.forms and noun.noun and "g" not in noun.forms and _is_person(joined[1] or "person")
@@ -194,7 +195,9 @@ def _of_parts(parts: list[str], sure: bool) -> Fields | str | None:
     doer = len(parts) != 3 or (_is_person(parts[0]) and text.DETERMINERS.isdisjoint(text.tokens(parts[0])[1:]))
     bare = len(parts) == 3 or (text.PREPOSITIONS | text.PARTICLES).issuperset(text.tokens(verb)[1:])
     plain = doer and bare and _short(verb) and _short(noun) and (_like_verb(verb) or verb in table("nothing"))
-    if not sure and (not plain or _like_clause(noun)):
+    acts = len(parts) == 3 and " " in noun and "s" in word_of(noun.split()[0]).forms and not find(noun.split(), "object")
+    acts = acts and verb.endswith("ing") and base_of(verb) not in table("transitive")  # "girl, laughing, waves flag"
+    if not sure and (acts or not plain or _like_clause(noun)):
         return None
     return Fields(verb, noun, sure or len(parts) == 3)
 

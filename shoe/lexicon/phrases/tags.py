@@ -104,7 +104,8 @@ def tag_open_class(words: list[str], i: int, tags: list[str]) -> str:
     place = Context(words, i, tags, known, before, tag_alone(words, i + 1), PERSON if known.person else NOUN)
     result = known.adjective or word in table("resultative") or not (known.noun or known.forms or known.person)
     result = result and base_of(words[i - 1]) not in table("ditransitive")  # "gave present"
-    if before == PAST and place.after in ("", PREP, Tag.SUB, AND, COMMA, Tag.TO) and result:
+    told = word in table("resultative") and before in VERB_FORMS and place.after == DET  # "welcoming home her father"
+    if told or (before == PAST and place.after in ("", PREP, Tag.SUB, AND, COMMA, Tag.TO) and result):
         return ADV  # "painted blue", "dragged ashore"
     if not known.forms:
         return ADJ if _describes(place) or (before in NOUNS and word in table("resultative")) else place.noun
@@ -172,9 +173,10 @@ def _tag_participle(place: Context) -> str:
         named = known.rather_noun and after in (ING, COMMA)
         return ADJ if not named and (after == ING or place.describes) else noun if known.noun else PAST
     if after not in NOUNS_ADJ and not (after == ING and _names_thing(words, i + 1)):
-        return noun if known.rather_noun and before in (PREP, VERB, ING) else PAST
+        named = before in (PREP, VERB, ING) and (known.rather_noun or base_of(words[i - 1]) not in _LEADING)
+        return noun if known.noun and named else PAST  # "giving shot"
     first = not tags and ("-" in words[i] or known.adjective or place.is_compound(0))
-    return ADJ if first or before in (VERB, ING, PREP) or (before == NOUN and "-" in words[i]) else PAST
+    return ADJ if first or before in (VERB, ING, PREP) or (before == PAST and Tag.BE not in tags) or (before == NOUN and "-" in words[i]) else PAST
 
 
 def _tag_base_form(place: Context) -> str:
@@ -212,6 +214,8 @@ def _tag_first_word(place: Context) -> str:
     if noun == PERSON and after != DET and not _is_command(words):
         return noun
     base, third = base_of(words[0]), tag_alone(words, 2)
+    if known.adjective and words[1:2] == ["to"]:
+        return ADJ  # "parallel to fence"
     if words[1:2] == ["of"] and known.noun and not is_expression(tuple(words[:2]), "verb"):
         return noun
     if not after:
@@ -241,7 +245,7 @@ def _tag_first_word(place: Context) -> str:
 def _is_command(words: list[str]) -> bool:
     """Return whether the first word, a person noun or verb form, is a verb with an object after it: "cook food"."""
     forms = word_of(words[0]).forms
-    if len(words) < 2 or not forms or words[0] in text.WORD_CLASSES["persons"]:
+    if len(words) < 2 or not forms or words[0] in text.WORD_CLASSES["persons"] or words[1] in table("seen"):
         return False
     following = word_of(words[1])
     described = following.noun or following.adjective or not following.forms
@@ -282,7 +286,7 @@ def words_of(sentence: str) -> list[str]:
     spaced = _LABEL.sub(_split_label, sentence) if "_" in sentence else sentence
     spaced = _CLITIC.sub(" '", spaced) if "'" in spaced else spaced
     spaced = _AND.sub(" and ", spaced) if "&" in spaced or "+" in spaced else spaced
-    spaced = spaced.replace("/", " or ").replace(";", ",").replace(":", ",").replace("each other", "eachother")
+    spaced = spaced.replace("/", " or ").replace(";", ",").replace(":", ",").replace(" - ", ", ").replace("each other", "eachother")
     words = _WORD.findall(spaced)
     return text.tokens(words[0].replace(".", " ")) if len(words) == 1 else words
 
@@ -375,7 +379,7 @@ def _starts_infinitive(words: list[str], i: int) -> bool:
     compound = len(pair) > 1 and is_expression(pair, "object")
     after, sense = tag_alone(words, i + 1 + compound), senses_of(words[i])[:1]
     thing = known.person or known.rather_noun or compound
-    if (after in NOMINAL and not (thing and led == "on")) or led in table("seen") or base_of(led) in table("filler"):
+    if (after in NOMINAL and not (thing and led == "on")) or led in table("seen") or base_of(led) in table("filler").keys() | table("stoop"):
         return True
     return (not thing or sense == ("noun.act",)) and MATERIAL.isdisjoint(sense)
 
