@@ -49,7 +49,8 @@ def meaning(key: object) -> Meaning:
     if not {"annotation", "annotations"}.isdisjoint(words):
         return Meaning("", "", words)
     parts = sorted({_PART_OF[word] for word in words if word in _PART_OF}, key=_RANK.__getitem__)
-    side = next((_SIDE_OF[word] for word in words if word in _SIDE_OF), "")
+    of_model = not _MODELS.isdisjoint(words)  # the "o" of "gpt4o" is no object
+    side = next((_SIDE_OF[word] for word in words if word in _SIDE_OF and not (of_model and len(word) == 1)), "")
     if "image" in parts and len(parts) > 1 and parts[1] in ("width", "height"):
         parts = parts[1:]
     return Meaning(side, parts[0] if parts else "", words)
@@ -101,6 +102,8 @@ _VERDICTS = _UNSURE | _VERDICT_ONLY  # the unsure keys also hold other words
 _REFERENCE, _PREDICTED, _BESIDE_ANSWER, _RAW, _MAPPED = _sets("reference predicted beside_answer raw mapped")
 _NOT_PREDICTED = _TRUTH.union(*_sets("not_predicted"))
 _QUERIED = _NOT_PREDICTED | {"target"}  # in "target_verb"; "target" alone is the object
+(_MODELS,) = _sets("models")
+_PREDICTED |= _MODELS
 _OF_EITHER = _PREDICTED | _NOT_PREDICTED
 _DENIED, _NAMES, _CLASSES, _OF_PAIR, _ANSWER = _sets("denied names classes of_pair answer")
 _ABOUT_VERB = _CLASSES.union(*_sets("about_verb"))
@@ -108,6 +111,8 @@ _ABOUT_VERB = _CLASSES.union(*_sets("about_verb"))
 LATER, _EARLIER, _DATA_KEYS, _METADATA, _ERRORS = _sets("later earlier data_keys metadata errors")
 (_OF_TIME,) = _sets("of_time")  # perhaps in the image: "action_before", "action", "action_after"
 _DATA = ("[", "{", "<")
+_NO_WORDS = frozenset({"raw", "vl", "mini"})  # of "raw_output", "qwen2_5_vl" and "gpt4o_mini"
+_LONGEST, _YES_NO = 60, frozenset({"yes", "no", "true", "false"})
 
 
 @lru_cache(8192)
@@ -236,6 +241,34 @@ def meaning_of_kind(key: object) -> Meaning:
     return meaning("_".join(word for word in meaning(key).words if word not in _OF_EITHER))
 
 
+def names_prediction(key: object) -> bool:
+    """Return whether a key says only that its value is a model's: "pred", "predicted_answer", "gpt4o", "y_pred"."""
+    words = [word for word in meaning(key).words if len(word) > 1 and not word.isdigit()]
+    is_certain = not (_PREDICTED - {"model", "output"}).isdisjoint(words) or len(words) > 1
+    return is_certain and not _PREDICTED.isdisjoint(words) and _PREDICTED.issuperset(set(words) - _ANSWER - _NO_WORDS)
+
+
+def name_predictions(record: dict[Any, Any]) -> dict[Any, Any]:
+    """Return a record with the key of a predicted word named like the key of the other word: "pred" -> "pred_verb".
+
+    >>> name_predictions({"verb": "ride", "gpt4o": "hold"}), name_predictions({"hoi": "ride horse", "pred": "1"})
+    ({'verb': 'ride', 'pred_verb': 'hold'}, {'hoi': 'ride horse', 'pred': '1'})
+    """
+    bare = [key for key, value in record.items() if names_prediction(key) and _is_words(value)]
+    if len(bare) != 1 or meaning(bare[0]).side:
+        return record
+    kinds = {meaning(key).part: key for key in reversed(record) if key not in bare and _is_words(record[key])}
+    if (other := kinds.get("verb", kinds.get("phrase"))) is None:
+        return record
+    return {f"pred_{other}" if key in bare else key: value for key, value in record.items()}
+
+
+def _is_words(value: Any) -> bool:
+    if not isinstance(value, str) or not 1 < len(value) <= _LONGEST or not value[0].isalpha():
+        return False
+    return value.lower() not in _YES_NO and _MODELS.isdisjoint(meaning(value).words)  # "llava-1.5" is a model's name
+
+
 @lru_cache(1024)
 def superseded(keys: tuple[object, ...]) -> frozenset[object]:
     """Return the keys of a record that another key replaces, such as "gt_verb" beside "pred_verb".
@@ -249,6 +282,8 @@ def superseded(keys: tuple[object, ...]) -> frozenset[object]:
     groups: dict[tuple[str, str], list[object]] = {}
     for key in keys:
         info = meaning_of_kind(key)
+        if info.part == "phrase":
+            groups.setdefault((" ".join(info.words), "phrase"), []).append(key)
         part = "" if info.part == "label" else info.part  # "object_label" is the same word as "object"
         if part in ("verb", "score", "box") or info.part == "label" or (info.side and not part):
             groups.setdefault(("" if part == "verb" else info.side, part), []).append(key)

@@ -16,7 +16,7 @@ from shoe.core.interactions import Interactions
 from shoe.predictions.boxes.conventions import Convention, Conventions
 
 _EXAMPLES = 3
-TWO, _FEW, _SAMPLE = 2, 4, 1000  # values of a key that is not read
+TWO, _FEW, _SAMPLE, _WORDS = 2, 4, 1000, 50  # values of a key that is not read
 _NATIVE_BOXES = "the table says"
 _SINGULAR_PLURAL = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 
@@ -63,7 +63,7 @@ SENTENCES = {
     "join models or runs?",
     "joined_turns": "{of_replies} [is|are] chats whose turns are about different boxes: the interactions of all turns "
     "were joined",
-    "joined": "predictions under several keys were joined: {examples:quoted}; delete lists that are no predictions",
+    "joined": "predictions under several keys were joined: {examples:quoted}; delete keys that hold no predictions",
     "drafts": "{of_replies} [contains|contain] several lists or drafts: the last was read",
     "reversed": "all boxes start with their lower right corner: read as x1, y1, x2, y2",
     "exchanged": "{count:,} of {triplets:,} relations have a thing as subject and a person as object: they were read "
@@ -78,6 +78,8 @@ SENTENCES = {
     "scores_converted": "confidences were converted: {examples:counted}",
     "scores_unread": "{count:,} score[|s] could not be read as confidences: {examples:first}",
     "columns_unread": "{unread_keys} not read: {first}",
+    "unread_verbs": "{examples:first}: not read, but [it holds|they hold] verbs: if these are the predictions, rename "
+    "it to pred_verb",
     "alternatives": "a list of words as an object was read as alternatives: {examples:some}",
     "clipped": "{count:,} word[|s] longer than 200 characters [was|were] cut to 200 characters",
     "columns_by_truth": "the columns of the file are the {count:,} images of the ground truth, in the same order",
@@ -150,6 +152,7 @@ class ReadNotes:
         chosen_numbering: numberings chosen by the user, such as "verbs=hico-det-1"; "" if the format decides.
         verbs_with_roles: the verbs of the file and the (n,) index of each triplet's verb, if verbs state a role.
         unread: for each ignored key or column, how often each value occurs; many values, or those after five, as "...".
+        unread_words: for each ignored key or column, some of its texts.
         predictor, predictor_digest: model and settings in the first line of a file of ``shoe predict``, and the first 8
             hex digits of the SHA-256 of this line; "" for other files.
         remarks: the notes by their code.
@@ -171,6 +174,7 @@ class ReadNotes:
     chosen_numbering: str = ""
     verbs_with_roles: tuple[tuple[str, ...], Ints] | None = None
     unread: dict[str, Counter[Any]] = field(default_factory=dict)
+    unread_words: dict[str, set[str]] = field(default_factory=dict)
     predictor: str = ""
     predictor_digest: str = ""
     remarks: dict[str, Note] = field(default_factory=dict)
@@ -196,7 +200,9 @@ class ReadNotes:
 
     def add_unread(self, key: str, values: Sequence[Any]) -> None:
         """Count the values of an ignored key or column in :attr:`unread`; lists and objects are not counted."""
-        counts = self.unread.setdefault(key, Counter())
+        counts, words = self.unread.setdefault(key, Counter()), self.unread_words.setdefault(key, set())
+        if len(words) < _WORDS:
+            words.update(value for value in values[:_SAMPLE] if isinstance(value, str))
         with suppress(TypeError):
             are_few = len(values) > 1 and len(set(values[:_SAMPLE])) <= _FEW
             many = [(values[0] if len(values) == 1 else "...", len(values))]

@@ -16,6 +16,7 @@ from shoe.core.roles import RolePredictions
 from shoe.lexicon import text
 from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.boxes.conventions import Convention, Conventions, are_valid, valid_conventions
+from shoe.predictions.field_names import is_truth
 from shoe.predictions.roles import with_stated_roles
 from shoe.predictions.source import Sizes, Source
 
@@ -34,6 +35,7 @@ SCORES: dict[str, Callable[[Floats], Floats]] = {
 # there are _STEP times as many scores below as above, and _ENOUGH more.
 _TIMES, _ENOUGH, _STEP = 2, 10, 3
 _SEVERAL, _OF_IMAGES = 5, 0.1
+_FEW_WORDS = 2
 
 
 def count_scales(score: Floats, image: Indices | None = None) -> tuple[int, int] | None:
@@ -233,6 +235,9 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
             _refuse_invalid(rows, source, conventions)
         raise
     notes.add("joined_files", count=_count_split_images(rows.image), second=len(rows.images))
+    for key, words in notes.unread_words.items():
+        if len(words) > _FEW_WORDS and 2 * len(words & {*rows.verbs}) >= len(words) and not is_truth(key, ""):
+            notes.add("unread_verbs", quote(key))
     order = np.argsort(rows.image, kind="stable")
     given = table.score[~absent[order]]
     if notes.scores_as in ("sigmoid", "percent") and len(given) >= _ENOUGH and given.min() >= 0 and given.max() <= 1:
@@ -284,6 +289,9 @@ def _without_denied(rows: Rows, source: Source, conventions: Conventions) -> tup
     return (rows, conventions) if keep.all() else (_select_rows(rows, keep), conventions.select(keep))
 
 
+_PRINTED = re.compile(r"'\s+'")  # in "['kiss' 'pet']", a printed array
+
+
 def _one_verb_per_row(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
     """Return rows and conventions with one row per verb of a cell that lists verbs: "kiss|pet", "['kiss', 'pet']"."""
     cells = [(i, cell) for i, cell in enumerate(rows.verbs) if text.JOINED.search(cell) or cell.startswith("[")]
@@ -294,13 +302,13 @@ def _one_verb_per_row(rows: Rows, source: Source, conventions: Conventions) -> t
     plain = np.ones(len(rows.verb), bool) if rows.loose is None else ~rows.loose
     parts = dict[int, list[str]]()
     for i, cell in cells:
-        words = without_brackets(cell)
+        words = without_brackets(_PRINTED.sub("', '", cell))
         if text.ALTERNATIVES not in cell and (found := split_verbs(words, "") or [words] * (words != cell)):
             parts[i] = found
     if not (several := plain & np.isin(rows.verb, list(parts))).any():
         return rows, conventions
     for i, count in zip(*np.unique(rows.verb[several], return_counts=True), strict=True):
-        source.notes.add("several_verbs", rows.verbs[i], int(count))
+        source.notes.add("several_verbs", rows.verbs[i], int(count) * (len(parts[i]) > 1))
     listed = [parts[i] if is_list else [rows.verbs[i]] for i, is_list in zip(rows.verb.tolist(), several, strict=True)]
     index = np.repeat(np.arange(len(listed)), list(map(len, listed)))
     verbs, verb = number_words(word for words in listed for word in words)

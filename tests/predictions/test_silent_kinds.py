@@ -506,3 +506,50 @@ def test_two_runs_in_one_file_are_named(tmp_path: Path, key: str) -> None:
     texts = [f'{RECORD}, "{key}": "{value}", "score": {score}}}' for value, score in (("a", 0.5), ("b", 0.4))]
     for lines, runs in ((texts, {key: 1}), (texts[:1] * 2, {}), ([texts[0], texts[1].replace("a.jpg", "b.jpg")], {})):
         assert written(tmp_path, "\n".join(lines))[1].examples("runs") == runs
+
+
+# The word of the ground truth beside the word of the model
+
+BOXED = f'"image": "a.jpg", "human_box": {HUMAN}, "object_box": {THING}'
+
+
+@pytest.mark.parametrize("key", ["pred", "gpt4o", "Qwen2.5-VL-7B", "vlm_verb", "y_pred", "detected_verb", "hypothesis"])
+def test_of_two_verbs_that_of_the_model_counts(tmp_path: Path, key: str) -> None:
+    record = f'{{{BOXED}, "verb": "ride", "object": "horse", "{key}": "hold", "model": "llava"}}'
+    assert written(tmp_path, record)[0] == [("hold", "horse", 1.0)]
+
+
+@pytest.mark.parametrize("keys", [("hoi", "pred_hoi"), ("interaction", "predicted_interaction"), ("triplet", "pred")])
+def test_of_two_phrases_that_of_the_model_counts(tmp_path: Path, keys: tuple[str, str]) -> None:
+    record = f'{{{BOXED}, "{keys[0]}": "ride horse", "{keys[1]}": "feed horse"}}'
+    assert written(tmp_path, record)[0] == [("feed", "horse", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("truth", "model"),
+    [("answer", "model_answer"), ("output", "pred"), ("response", "predict"), ("ideal", "sampled"), ("hoi", "gpt-4o")],
+)
+def test_of_two_answers_that_of_the_model_counts(tmp_path: Path, truth: str, model: str) -> None:
+    answers = {
+        key: f"A person {HUMAN} is {verb} a horse {THING}." for key, verb in ((truth, "riding"), (model, "feeding"))
+    }
+    assert written(tmp_path, json.dumps({"image": "a.jpg", **answers}))[0] == [("feeding", "horse", 1.0)]
+
+
+def test_several_keys_of_verbs_and_keys_with_verbs_that_are_not_read_are_named(tmp_path: Path) -> None:
+    _, notes = written(tmp_path, f'{{{BOXED}, "verb": "ride", "object": "horse", "mapped_verb": "straddle"}}')
+    assert list(notes.examples("joined")) == ["verb", "mapped_verb"]
+    numbers = ", ".join(f"{side}{end}" for side in "ho" for end in ("x1", "y1", "x2", "y2"))
+    rows = [f"{i}.jpg, 1, 1, 9, 9, 1, 1, 9, 9, {a}, horse, {b}" for i, (a, b) in enumerate(["ab", "bc", "ca"])]
+    path = tmp_path / "p.csv"
+    path.write_text("\n".join([f"image, {numbers}, verb, object, llava15x", *rows]).replace(", ", ","))
+    notes = read_predictions_with_notes(path)[1]
+    assert list(notes.examples("unread_verbs")) == ["'llava15x'"]
+
+
+def test_each_of_several_ranked_verbs_has_its_own_score(tmp_path: Path) -> None:
+    ranked = '"verb_1": "ride", "score_1": 0.9, "verb_2": "hold", "score_2": 0.2'
+    assert written(tmp_path, f'{{{BOXED}, "object": "horse", {ranked}}}')[0] == [
+        ("ride", "horse", 0.9),
+        ("hold", "horse", 0.2),
+    ]

@@ -41,7 +41,10 @@ def load_plain(path: str | Path, data: bytes) -> Any:
     size.
     """
     try:
-        return _Plainer(4 * len(data) + 1000).visit(_Machine(io.BytesIO(data)).load(), 0)[0]
+        found = _Machine(stream := io.BytesIO(data)).load()
+        if stream.read().strip():
+            raise _RefusedError("several pickled objects", "dump all predictions as one list, by one call")
+        return _Plainer(4 * len(data) + 1000).visit(found, 0)[0]
     except _RefusedError as error:
         raise InputError(path, found=str(error), expected=_EXPECTED, hint=error.hint) from None
     except _DAMAGE as error:

@@ -176,7 +176,14 @@ def _tag_participle(place: Context) -> str:
         named = before in (PREP, VERB, ING) and (known.rather_noun or base_of(words[i - 1]) not in _LEADING)
         return noun if known.noun and named else PAST  # "giving shot"
     first = not tags and ("-" in words[i] or known.adjective or place.is_compound(0))
-    return ADJ if first or before in (VERB, ING, PREP) or (before == PAST and Tag.BE not in tags) or (before == NOUN and "-" in words[i]) else PAST
+    return (
+        ADJ
+        if first
+        or before in (VERB, ING, PREP)
+        or (before == PAST and Tag.BE not in tags)
+        or (before == NOUN and "-" in words[i])
+        else PAST
+    )
 
 
 def _tag_base_form(place: Context) -> str:
@@ -286,7 +293,13 @@ def words_of(sentence: str) -> list[str]:
     spaced = _LABEL.sub(_split_label, sentence) if "_" in sentence else sentence
     spaced = _CLITIC.sub(" '", spaced) if "'" in spaced else spaced
     spaced = _AND.sub(" and ", spaced) if "&" in spaced or "+" in spaced else spaced
-    spaced = spaced.replace("/", " or ").replace(";", ",").replace(":", ",").replace(" - ", ", ").replace("each other", "eachother")
+    spaced = (
+        spaced.replace("/", " or ")
+        .replace(";", ",")
+        .replace(":", ",")
+        .replace(" - ", ", ")
+        .replace("each other", "eachother")
+    )
     words = _WORD.findall(spaced)
     return text.tokens(words[0].replace(".", " ")) if len(words) == 1 else words
 
@@ -379,7 +392,11 @@ def _starts_infinitive(words: list[str], i: int) -> bool:
     compound = len(pair) > 1 and is_expression(pair, "object")
     after, sense = tag_alone(words, i + 1 + compound), senses_of(words[i])[:1]
     thing = known.person or known.rather_noun or compound
-    if (after in NOMINAL and not (thing and led == "on")) or led in table("seen") or base_of(led) in table("filler").keys() | table("stoop"):
+    if (
+        (after in NOMINAL and not (thing and led == "on"))
+        or led in table("seen")
+        or base_of(led) in table("filler").keys() | table("stoop")
+    ):
         return True
     return (not thing or sense == ("noun.act",)) and MATERIAL.isdisjoint(sense)
 

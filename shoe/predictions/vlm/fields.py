@@ -10,6 +10,7 @@ import msgspec
 from shoe.core.io.tolerant import values_in
 from shoe.lexicon import text
 from shoe.predictions.field_names import (
+    PARTS,
     Meaning,
     is_denied,
     is_of_pair,
@@ -17,6 +18,7 @@ from shoe.predictions.field_names import (
     marks_truth,
     meaning,
     meaning_of_kind,
+    name_predictions,
     only_judges,
     outdated,
     rank,
@@ -32,7 +34,7 @@ _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship"
 _NUMBERED = {"hoi", "verb", "action", "interaction", "predicate", "relation"}
 _SHORT, _LONGEST_WORD = 40, 4
 _IMAGE_PARTS = ("image", "width", "height")
-_DIGIT = re.compile(r"\d")
+_DIGIT, _DIGITS = re.compile(r"\d"), re.compile(r"\W*_*\d+")
 
 
 class Verb(NamedTuple):
@@ -63,6 +65,7 @@ class Fields(msgspec.Struct):
     invalid_word: tuple[str, Any] | None = None  # key that should have a word as value, and its value
     verdicts: dict[str, Any] = {}  # by key, values that say whether the interaction is present (boxes.verdict_of)
     unread: dict[str, Any] = {}  # values that are not used, by key
+    joined: list[str] = []  # keys of different verbs, all of which are used
 
     @property
     def label(self) -> str:
@@ -77,7 +80,7 @@ class Fields(msgspec.Struct):
 
 def fields_of(record: dict[Any, Any]) -> Fields:
     """Return the content of the JSON object ``record``, sorted by the meaning of keys and the form of values."""
-    fields = Fields()
+    fields, record = Fields(), name_predictions(record)
     details = {k for k in verb_details(tuple(record)) if "secondary" not in str(k) or len(str(record[k]).split()) > 2}
     details |= unmapped(tuple(k for k, v in record.items() if v and isinstance(v[0] if type(v) is list else v, str)))
     details |= outdated(tuple(key for key, value in record.items() if value and type(value) is not bool))
@@ -107,6 +110,11 @@ def fields_of(record: dict[Any, Any]) -> Fields:
         del record[key]
     for key in replaced_boxes(tuple(record)):
         fields.unread[str(key)] = record.pop(key)
+    for verb, score in _ranked_verbs(record):
+        fields.verbs.append(Verb(record.pop(verb), record.pop(score)))
+    verbs = {k: v for k, v in record.items() if isinstance(v, str) and meaning_of_kind(k).part == "verb"}
+    if len({_DIGITS.sub("", str(key)) for key in verbs}) > 1 < len(set(verbs.values())):
+        fields.joined = [*map(str, verbs)]
     corners = corners_in(record)
     fields.entities = [Entity(box, side) for side, box, _ in corners]
     corner_keys = {key for _, _, keys in corners for key in keys}
@@ -160,6 +168,23 @@ def fields_of(record: dict[Any, Any]) -> Fields:
         fields.unread["score of the verb"] = fields.verbs[0].score
         fields.verbs = [Verb(fields.verbs[0].text)]
     return fields
+
+
+def _ranked_verbs(record: dict[Any, Any]) -> list[tuple[Any, Any]]:
+    """Return the keys of each verb and its own score, in ("verb_1", "score_1"), ("verb_2", "score_2"), ...
+
+    >>> _ranked_verbs({"verb": "ride", "score": 0.9, "second_verb": "hold", "second_score": 0.2})
+    [('verb', 'score'), ('second_verb', 'second_score')]
+    """
+    keys: dict[str, dict[frozenset[str], Any]] = {"verb": {}, "score": {}}
+    for key, value in record.items():
+        info = meaning(key)
+        is_own = isinstance(value, str) if info.part == "verb" else number_of(value) is not None
+        if info.part in keys and not info.side and is_own:
+            own = PARTS[info.part]
+            keys[info.part][frozenset(word for word in info.words if word not in own)] = key
+    both = [(keys["verb"][name], keys["score"][name]) for name in keys["verb"] if name in keys["score"]]
+    return both if len(both) > 1 else []
 
 
 def _scores_verbs(info: Meaning, value: dict[Any, Any]) -> bool:

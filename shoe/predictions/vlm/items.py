@@ -223,6 +223,7 @@ class _Walker:
 
     def _visit_item(self, record: dict[Any, Any], context: Fields, depth: int) -> None:
         fields = fields_of(record)
+        self.reading.joined += fields.joined
         apply_list_key(fields, context.list_key)
         self.reading.is_points |= fields.points
         # {"interactions": []} and {"objects": []} mean no interactions; {"objects": [], "people": [{...}]} does not.

@@ -1,5 +1,6 @@
 """Read the records of a file: each is an interaction, a list of the interactions of an image, or a raw reply."""
 
+import re
 from array import array
 from collections import Counter
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from shoe.predictions.field_names import (
     is_version_of_answer,
     marks_truth,
     meaning,
+    names_prediction,
     outdated,
 )
 from shoe.predictions.notes import TWO, ReadNotes
@@ -53,6 +55,7 @@ ITEMS = "a list of items with human_box, object_box, verb and object"
 _MOST_KEYS = 6  # shown in a message
 _MOST_KINDS = 3  # of unread replies, shown in addition to the first
 _DEEPEST = 12
+_BOXES = re.compile(r"[\[(<{](?:\D{0,9}\d+){4}")
 _REPLIES = ANSWERS[: ANSWERS.index("answer")]
 _SINGLE_ANSWERS = ANSWERS_WITH_BOXES | {"prediction", "pred"}
 
@@ -172,11 +175,17 @@ def parse_record(record: dict[Any, Any]) -> Record:
     versions = [key for key in record if is_version_of_answer(key)]
     if not outdated(tuple(key for key, value in record.items() if value)).isdisjoint(keys[name] for name in names):
         answer_keys = [*versions, *answer_keys]  # {"raw_output": "I think it is held", "extracted_answer": "ride"}
+    if not has_pair:
+        answer_keys = [*(key for key in record if names_prediction(key) and _is_answer(record[key])), *answer_keys]
     for key in [*answer_keys, *chat_keys]:
         wrapper = open_wrapper(record[key])
         if wrapper.answers or wrapper.error:
             wrapper.add_ending(open_other_keys(record, record))
-            return Record(image, wrapper, {k: value for k, value in record.items() if k not in (key, *chat_keys)})
+            others = [
+                k for k in record if names_prediction(key) and meaning(k).part == "phrase" and _is_answer(record[k])
+            ]
+            used = {key, *chat_keys, *others}  # {"caption": "A person [...] rides ...", "gpt4o": "A person [...] ..."}
+            return Record(image, wrapper, {k: value for k, value in record.items() if k not in used})
     if has_pair and any(record[key] is None for key in answer_keys):
         return Record(image, Wrapper([None]), {key: value for key, value in record.items() if key not in answer_keys})
     kept = (key for key, value in record.items() if marks_truth(key, value) or not is_truth(key, value))
@@ -189,6 +198,12 @@ def parse_record(record: dict[Any, Any]) -> Record:
         if wrapper.answers or wrapper.error:
             return Record(image, wrapper)
     return Record(image, None, candidates)
+
+
+def _is_answer(value: Any) -> bool:
+    """Return whether a value is an answer with boxes or says that there is no interaction: no name of a model."""
+    is_text = isinstance(value, str)
+    return holds_box(value) or (is_text and (says_none(value) or _BOXES.search(value) is not None))
 
 
 def _is_reply(name: str, value: Any) -> bool:
@@ -391,6 +406,8 @@ class Reader:
             raise UnreadableError(place, None, found, "an interaction: two boxes, and words for the action")
         for key, value in reading.unread:
             self._notes.add_unread(key, [value])
+        for key in reading.joined:
+            self._notes.add("joined", key)
         for i, pair in enumerate(pairs):
             self._columns.add_pair(origin._replace(item=i if len(pairs) > 1 else NO_ITEM, loose=False), pair)
 

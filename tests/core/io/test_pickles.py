@@ -162,3 +162,9 @@ def test_keys_that_are_nested_are_refused_before_they_are_hashed(wrapped: bytes)
     deep = b")" + b"\x85" * 3  # hashing a million of them takes more stack than there is
     refused(b"\x80\x04" + wrapped.replace(b"%s", deep), "key of type tuple")
     assert load_plain("x", b"\x80\x04}(K\x01K\x02\x86K\x03u.") == {(1, 2): 3}
+
+
+def test_several_pickled_objects_in_a_file_are_refused() -> None:
+    with input_error() as error:
+        load_plain("p.pkl", pickle.dumps([1]) + pickle.dumps([2]))
+    assert "several pickled objects" in str(error.value)
