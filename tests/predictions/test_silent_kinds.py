@@ -351,7 +351,7 @@ def test_other_remarks_take_nothing_back(tmp_path: Path, words: str) -> None:
 
 @pytest.mark.parametrize("row", REPLIES.read_text().splitlines()[1:])
 def test_the_person_and_the_words_of_the_pair_are_found(tmp_path: Path, row: str) -> None:
-    found, reply = row.replace("@h", HUMAN).replace("@o", THING).split("\t")
+    found, reply = row.replace("@h", HUMAN).replace("@o", THING).replace(r"\n", "\n").split("\t")
     path = tmp_path / "p.jsonl"
     path.write_text(json.dumps({"image": "a.jpg", "response": reply}))
     table, _ = read_predictions_with_notes(path)
@@ -540,7 +540,10 @@ def test_several_keys_of_verbs_and_keys_with_verbs_that_are_not_read_are_named(t
     _, notes = written(tmp_path, f'{{{BOXED}, "verb": "ride", "object": "horse", "mapped_verb": "straddle"}}')
     assert list(notes.examples("joined")) == ["verb", "mapped_verb"]
     numbers = ", ".join(f"{side}{end}" for side in "ho" for end in ("x1", "y1", "x2", "y2"))
-    rows = [f"{i}.jpg, 1, 1, 9, 9, 1, 1, 9, 9, {a}, horse, {b}" for i, (a, b) in enumerate(["ab", "bc", "ca"])]
+    rows = [
+        f"{i}.jpg, 1, 1, 9, 9, 1, 1, 9, 9, {a}, horse, {b}"
+        for i, (a, b) in enumerate([("a", "b"), ("b", "c"), ("c", "a")])
+    ]
     path = tmp_path / "p.csv"
     path.write_text("\n".join([f"image, {numbers}, verb, object, llava15x", *rows]).replace(", ", ","))
     notes = read_predictions_with_notes(path)[1]
@@ -553,3 +556,13 @@ def test_each_of_several_ranked_verbs_has_its_own_score(tmp_path: Path) -> None:
         ("ride", "horse", 0.9),
         ("hold", "horse", 0.2),
     ]
+
+
+def test_a_second_sentence_about_a_given_pair_counts(tmp_path: Path) -> None:
+    replies = [
+        "The person is boarding the bus. They are also loading it.",
+        "The person is boarding the bus. A dog runs.",
+    ]
+    for reply, expected in zip(replies, (["boarding", "loading"], ["boarding"]), strict=True):
+        found, _ = written(tmp_path, f'{{{BOXED}, "response": {json.dumps(reply)}}}')
+        assert [verb for verb, *_ in found] == expected

@@ -10,7 +10,7 @@ from shoe.predictions.vlm.collector import are_percent, scale_by_content
 from shoe.predictions.vlm.fields import Fields
 from shoe.predictions.vlm.items import add_outer_boxes, apply_list_key, interactions_in
 from shoe.predictions.vlm.parsed_reply import Pair
-from shoe.predictions.vlm.prose import assigned_records
+from shoe.predictions.vlm.text_records import assigned_records
 
 
 def boxes(*numbers: float, rows: int = 30) -> np.ndarray:

@@ -141,7 +141,9 @@ _LINE, _PRED, _REF, _APART, _FINITE, _ENTRY, _THERE, _END, _HEAD = compiled(
 )
 _MAY_LABEL, _INTRODUCTION, _QUESTION, _FORMER = compiled("may_label introduction question former", re.I)
 _FORMER_CLAUSE, _ANSWER_LEAD, _DETERMINER = compiled("former_clause answer_lead determiner", re.I)
-_HUMAN_BOX, _MARK_END, _BEFORE_NOUN, _NO_ANSWER, _IT = compiled("human_box mark_end before_noun no_answer it", re.I)
+_HUMAN_BOX, _MARK_END, _BEFORE_NOUN, _NO_ANSWER, _IT, _AGAIN = compiled(
+    "human_box mark_end before_noun no_answer it again", re.I
+)
 _PRONOUNS, _DOERS = frozenset(("he", "she", "they", "his", "her")), frozenset(("him", "her", "them"))
 _AFTER_VERBS = text.DETERMINERS | text.PREPOSITIONS | text.PARTICLES | {"→", "->"}
 _BRACKETS, _WORD = re.compile(r"[\[\]{}]+|\([\s,;]*\)"), re.compile(r"\w")
@@ -195,8 +197,14 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
             if len(others) > 1 and noun and not is_person(noun) and " by " not in sentence:
                 continue  # a relation between things, or an act of a thing: "The horse carries the man"
         if named and not MARK.search(sentence):
-            _add_follow_up(marked, named, sentence, reading, start)
+            (person, other), both = named
+            human, thing = (Entity(marked.boxes[mark][0]) for mark in (person, other))
+            _add_follow_up(human, thing, both, sentence, reading, start, turned=person > other)
+        count = len(reading.items)
         people = _read_sentence(marked, sentence, people, reading)
+        if len(marks) == len(people) == 1 and people != marks and (new := Reading(reading.items[count:]).pairs):
+            noun = next((each.object for each in _interactions(new[-1])), "")
+            named = ([*people, *marks], [["person"], noun.split()]) if noun else None
     if not reading.items:
         found = f"{len(marked.boxes)} boxes without words for an interaction"
         reading.items.append(Problem("words", found, "an interaction of two boxes"))
@@ -213,24 +221,24 @@ def _named_pair(sentence: str, marks: list[int]) -> _Named | None:
     return (marks[order], nouns[order]) if people.count(True) == 1 else None
 
 
-def _add_follow_up(marked: MarkedText, named: _Named, sentence: str, reading: Reading, start: int) -> None:
+def _add_follow_up(
+    human: Entity, thing: Entity, nouns: list[list[str]], sentence: str, reading: Reading, start: int, *, turned: bool
+) -> None:
     """Add what a sentence without boxes, such as "He is riding it", says about the pair of the sentence before.
 
-    "Interaction: riding" and corrections ("Wait, no, he is riding it.") replace the items from ``start`` on.
+    "Interaction: riding" and corrections ("Wait, no, he is riding it.") replace the items from ``start`` on. ``nouns``
+    are the words of the person and the thing; ``turned``: whether the thing is named first, as "the former".
     """
-    (first, second), nouns = named
-    human, thing = (Entity(marked.boxes[mark][0]) for mark in (first, second))
     back = _TAKEN_BACK.match(f"\n{sentence}", 1)
     said = _ANSWER_LEAD.sub("", sentence[back.end() - 1 :] if back else sentence)
     if no := _NO_ANSWER.match(said):
         said, denied = said[no.end() :], Reading(reading.items[start:]).pairs
         reading.items[start:] = [pair._replace(verdicts=(("", False),)) for pair in denied]
         start = len(reading.items)
+    said = said.replace(" the same ", " the ")
     known = [each for pair in Reading(reading.items[start:]).pairs for each in _interactions(pair)]
     noun = known[0].object if known else " ".join(nouns[1])
-    said = _IT.sub(
-        f"the {noun}", _FORMER.sub(lambda at: " ".join(nouns[(at[1].lower() == "latter") == (first < second)]), said)
-    )
+    said = _IT.sub(f"the {noun}", _FORMER.sub(lambda at: " ".join(nouns[(at[1].lower() == "latter") != turned]), said))
     words, labels = text.tokens(said.lower()), stated_labels(said)
     is_label = any(":" in said or label.split()[0].endswith("ing") for label in labels)
     if says_none(said) and all(each.verb.startswith("being") for each in known):
@@ -268,6 +276,9 @@ def _read_sentence(marked: MarkedText, sentence: str, previous_people: list[int]
             reading.items.append(Problem("words", found, "one sentence per interaction"))
             continue
         for subjects, things, phrase, target in relations.relations:
+            if not things:
+                reading.items += _about_last_thing(marked.boxes[marks[0]], phrase, reading)
+                continue
             people, objects = (
                 previous_people if subjects is None else [marks[i] for i in subjects],
                 [marks[i] for i in things],
@@ -275,6 +286,15 @@ def _read_sentence(marked: MarkedText, sentence: str, previous_people: list[int]
             reading.items += _pairs_of_marks(marked.boxes, people, objects, phrase, target, relations.score)
         previous_people = previous_people if relations.people is None else [marks[i] for i in relations.people]
     return previous_people
+
+
+def _about_last_thing(people: list[Box], phrase: str, reading: Reading) -> list[Pair]:
+    """Return the pairs of people and the thing of the last interaction, "it" in ``phrase``; [] without such a thing."""
+    last = next(filter(_interactions, reversed(reading.pairs)), None)
+    if last is None:
+        return []
+    phrase = _IT.sub(f"the {_interactions(last)[0].object}", phrase)
+    return [Pair(Entity(box), last.object, "", "", (), phrase) for box in people]
 
 
 @lru_cache(1 << 14)
@@ -335,10 +355,15 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     if count == 1:
         words = parts[0].split()
         is_again = not _PRONOUNS.isdisjoint(word.lower() for word in words[:2])  # "and he holds a cup"
+        if has_human and (same := _AGAIN.match(parts[0])) and is_person(same["noun"] or "person"):
+            phrase = f"a person {parts[0][same.end('subject') :]}"  # "Additionally, the same person is holding a cup"
+            return _Relations(((None, (0,), phrase, ""),), None, value)
         is_clause = len(words) > 2 and words[0].lower().endswith("ing") and words[1].lower() in _AFTER_VERBS
         if has_human and (is_again or (is_clause and not people)):  # "holding a cup", not "washing machine"
             return _Relations(((None, (0,), f"a person {' '.join(words[is_again:])}", ""),), None, value)
-        return _Relations((), (0,) if people else None, value)
+        about = _IT.search(parts[1]) if people and not boxes_first else None  # "A person [m] is riding it"
+        relation = ((0,), (), f"{parts[0]} {parts[1]}", "")
+        return _Relations((relation,) if about else (), (0,) if people else None, value)
     if count > 2 and not people:
         return _Relations((), (), value)
     subjects = _acting_people(people, count) or (0,)
@@ -488,8 +513,15 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
         lines = [*filter(is_statement, (LEAD.sub("", line) for line in text.split("\n")))]
         unclear = [Problem("words", quote(line), "a verb") for line in lines if _NO_WORD.fullmatch(line)]
         lines = [line for line in lines if not _NO_WORD.fullmatch(line)]
-        pairs = [pair_of(replace(context, verbs=[], phrase=line, names=[], verdicts={})) for line in lines]
-        return Reading([*(pair for pair in pairs if not context.has_words or _is_clear(pair)), *unclear])
+        reading = Reading()
+        for line in lines:
+            pair, start = pair_of(replace(context, verbs=[], phrase=line, names=[], verdicts={})), len(reading.items)
+            reading.items += [pair] * (not context.has_words or _is_clear(pair))
+            others = _LINE.split(line)[1:]
+            nouns = [["person"], found[0].object.split()] if others and (found := _interactions(pair)) else []
+            for other in others if nouns else ():  # "The person is boarding the bus. They are also loading it."
+                _add_follow_up(pair.human, pair.object, nouns, other, reading, start, turned=False)
+        return Reading([*reading.items, *unclear])
     return interactions_of_sentences(marked)
 
 

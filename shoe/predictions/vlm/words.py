@@ -13,6 +13,7 @@ from shoe.predictions.vlm.parsed_reply import Pair
 _LONGEST_VERB = 3
 _LIST = re.compile(r"""\[\s*(?:(['"]).*\1|[\w ,;-]+)\s*\]""")
 _ARROW, _TRIPLET = re.compile(r"\s*(?:-+>?|→|\||\s/\s)\s*"), 3  # as in "person-riding-horse"
+_WHILE = re.compile(r"(\w+ing) while (\w+ing(?: \w+)?)")  # "boarding while loading"; not "leaning over while feeding"
 _LAST_VERB = re.compile(r"\w\W+(?:while|to) (\w+)\Z")  # as in "leaning over to pet"
 _FUNCTION_WORDS = text.DETERMINERS | text.AUXILIARIES | text.NEGATIONS | text.CONJUNCTIONS
 _NOT_VERBS = _FUNCTION_WORDS | text.WORD_CLASSES["persons"]
@@ -144,6 +145,8 @@ def _parse_words(verb: str, phrase: str, target: str) -> _ParsedWords:
             return _ParsedWords(((source, target),))
         if len(verbs := split_verbs(source, target)) > 1:
             return _ParsedWords(tuple((each, target) for each in verbs))
+        if (both := _WHILE.fullmatch(source)) and all(_is_verb_alone(each, target) for each in both.groups()):
+            return _ParsedWords(tuple((each, target) for each in both.groups()), doubtful=True)
         if (last_verb := _LAST_VERB.search(source)) and can_be_verb(last_verb[1]) and not is_person(last_verb[1]):
             verb, phrase = "", f"{source} {target}"
     elif len(parts := _ARROW.split(phrase)) == _TRIPLET and is_person(parts[0]):
