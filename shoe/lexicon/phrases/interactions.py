@@ -248,7 +248,7 @@ def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
         return None
     also = [] if is_body_part(inner) or inner.of is not None else names(inner)
     verbs, objects = verbs_with(clause, things[0]), [*names(things[0].noun), *also]
-    done = base_of(clause.verb[0]) in table("light_verb") and things[0].preposition not in ("with", "from", "into", "at")
+    done = base_of(clause.verb[0]) in table("light_verb") and things[0].preposition not in table("apart")
     return Candidate(*((verbs, objects) if done or not also else (verbs[::-1], objects[::-1])))
 
 
@@ -327,7 +327,8 @@ def verbless_candidates(sentence: Sentence, reply: ReplyObjects) -> list[Candida
         noun = next((each for each in with_conjuncts(attached) if not each.person), attached)
         verb = "having" if preposition == "with" else f"being {preposition}"
         being = Clause(verb.split(), "finite", subject, noun)
-        if not noun.none and not (is_scenery(noun) and not verb.endswith("to")) and not (subject is None and (noun.person or is_body_part(noun))):
+        far = is_scenery(noun) and not verb.endswith("to")  # "in a park", but "close to a pool"
+        if not (noun.none or far or (subject is None and (noun.person or is_body_part(noun)))):
             found.append(person_as_object(being, reply) or Candidate([verb], names(noun), doubtful=True))
     return found
 

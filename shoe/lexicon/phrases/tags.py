@@ -176,7 +176,8 @@ def _tag_participle(place: Context) -> str:
         named = before in (PREP, VERB, ING) and (known.rather_noun or base_of(words[i - 1]) not in _LEADING)
         return noun if known.noun and named else PAST  # "giving shot"
     first = not tags and ("-" in words[i] or known.adjective or place.is_compound(0))
-    return ADJ if first or before in (VERB, ING, PREP) or (before == PAST and Tag.BE not in tags) or (before == NOUN and "-" in words[i]) else PAST
+    first |= before in (VERB, ING, PREP) or (before == PAST and Tag.BE not in tags)  # "gave wrapped present"
+    return ADJ if first or (before == NOUN and "-" in words[i]) else PAST
 
 
 def _tag_base_form(place: Context) -> str:
@@ -267,6 +268,7 @@ def _tag_coordinate(place: Context) -> str:
 # Tagging: a sentence is split into words; the tag of a word depends on its entries in the lexicon and its neighbours.
 
 _WORD = re.compile(r"'(?:s|re|ve|m|ll|d)\b|[^\W_](?:[\w&.'-]*[^\W_])?|,")
+_PAUSE = re.compile(r"[;:]| - ")
 _AND = re.compile(r"\s&\s|\s*\+\s*")
 _LABEL = re.compile(r"\w+(?:_\w+)+")
 # A noun phrase with its places, and the verb after it: "wet dad on knees bathing", "wheelbarrow full of bricks pushed".
@@ -286,8 +288,8 @@ def words_of(sentence: str) -> list[str]:
     spaced = _LABEL.sub(_split_label, sentence) if "_" in sentence else sentence
     spaced = _CLITIC.sub(" '", spaced) if "'" in spaced else spaced
     spaced = _AND.sub(" and ", spaced) if "&" in spaced or "+" in spaced else spaced
-    spaced = spaced.replace("/", " or ").replace(";", ",").replace(":", ",").replace(" - ", ", ").replace("each other", "eachother")
-    words = _WORD.findall(spaced)
+    spaced = spaced.replace("/", " or ").replace("each other", "eachother")
+    words = _WORD.findall(_PAUSE.sub(", ", spaced))
     return text.tokens(words[0].replace(".", " ")) if len(words) == 1 else words
 
 
@@ -379,9 +381,11 @@ def _starts_infinitive(words: list[str], i: int) -> bool:
     compound = len(pair) > 1 and is_expression(pair, "object")
     after, sense = tag_alone(words, i + 1 + compound), senses_of(words[i])[:1]
     thing = known.person or known.rather_noun or compound
-    if (after in NOMINAL and not (thing and led == "on")) or led in table("seen") or base_of(led) in table("filler").keys() | table("stoop"):
+    if (after in NOMINAL and not (thing and led == "on")) or led in table("seen"):
         return True
-    return (not thing or sense == ("noun.act",)) and MATERIAL.isdisjoint(sense)
+    return base_of(led) in table("filler").keys() | table("stoop") or (
+        (not thing or sense == ("noun.act",)) and MATERIAL.isdisjoint(sense)
+    )
 
 
 def _verb_follows(words: list[str], i: int) -> bool:

@@ -52,7 +52,8 @@ def word_of(word: str) -> Word:
     stem = word.removesuffix("s").removesuffix("r").removesuffix("e")
     doer = not nouns and word.removesuffix("s") == stem + "er" and not store.adjective_first(stem)
     person = person or (doer and bool(verb_bases(stem) or verb_bases(stem + "e")))
-    person |= ("noun.person" in files or not (nouns or verbs)) and word.endswith(("children", "child", "women", "woman", "men", "man", "person"))
+    human = word.endswith(("children", "child", "women", "woman", "men", "man", "person"))
+    person |= human and ("noun.person" in files or not (nouns or verbs))
     as_noun = sum(int(store.tag_count(base, "n").sum()) for base in nouns)
     as_verb = sum(int(store.tag_count(base, "v").sum()) for base in verbs)
     one = word.removesuffix("s") if len(word) > 5 and word.endswith("s") and not word.endswith("ss") else ""
