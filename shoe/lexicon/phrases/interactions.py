@@ -503,7 +503,7 @@ def _light_verb_candidate(clause: Clause, reply: ReplyObjects) -> Candidate | No
     noun = clause.second or clause.object
     if noun is None or base_of(clause.verb[0]) not in table("light_verb") or not (stem := light_verb(noun)):
         return None
-    carries = base_of(clause.verb[0]) == "give" and stem in table("motion")  # "gives her a ride"
+    carries = base_of(clause.verb[0]) == "give" and stem in ("shoot", *table("motion"))  # "gives her a ride"
     if carries or (noun is clause.object and not clause.direct and clause.verb[1:] != ["for"]):
         return None
     brought = [Attached("of", noun.of)] if noun.of is not None else []

@@ -189,9 +189,8 @@ def _tag_base_form(place: Context) -> str:
     if before in (Tag.TO, AUX, NEG, REL) or ("s" in known.forms and after == DET and before not in ("", DET, Tag.POSS)):
         return VERB
     if before == Tag.BE:
-        if "e" in known.forms:
-            return PAST
-        return ADJ if known.adjective else noun if known.rather_noun or known.person else PAST
+        named = "e" not in known.forms and (known.rather_noun or known.person)
+        return ADJ if known.adjective and "e" not in known.forms else noun if named else PAST
     if not tags:
         return _tag_first_word(place)
     gets = base_of(words[i - 1]) == "get"
@@ -215,8 +214,6 @@ def _tag_first_word(place: Context) -> str:
     if noun == PERSON and after != DET and not _is_command(words):
         return noun
     base, third = base_of(words[0]), tag_alone(words, 2)
-    if known.adjective and words[1:2] == ["to"]:
-        return ADJ  # "parallel to fence"
     if words[1:2] == ["of"] and known.noun and not is_expression(tuple(words[:2]), "verb"):
         return noun
     if not after:
@@ -265,8 +262,6 @@ def _tag_coordinate(place: Context) -> str:
     return VERB if again or (after == DET and not known.person) else noun
 
 
-# Tagging: a sentence is split into words; the tag of a word depends on its entries in the lexicon and its neighbours.
-
 _WORD = re.compile(r"'(?:s|re|ve|m|ll|d)\b|[^\W_](?:[\w&.'-]*[^\W_])?|,")
 _PAUSE = re.compile(r"[;:]| - ")
 _AND = re.compile(r"\s&\s|\s*\+\s*")
@@ -303,10 +298,9 @@ def _split_label(label: re.Match[str]) -> str:
 def tags_of(words: list[str]) -> str:
     """Return the tags of the words as a string of one letter per word; see :class:`~shoe.lexicon.phrases.words.Tag`."""
     tags = _tags_in_order(words)
-    if len(words) > 2 and tags[0] in VERB_FORMS | {NOUN}:
-        after_article = _tags_in_order(["the", *words])[1:]
-        tags = after_article if _starts_subject(words, tags, after_article) else tags
-    return tags
+    may_start = len(words) > 2 and tags[0] in VERB_FORMS | {NOUN}
+    after_article = _tags_in_order(["the", *words])[1:] if may_start else ""
+    return after_article if may_start and _starts_subject(words, tags, after_article) else tags
 
 
 def _starts_subject(words: list[str], tags: str, after_article: str) -> bool:

@@ -94,9 +94,7 @@ def number_of(value: Any) -> float | None:
 @lru_cache(1 << 14)
 def stance(text: str) -> bool | None:
     """Return True if a text only confirms ("confirmed"), False if it only denies ("ruled out, no hug"); else None."""
-    if (match := _STANCE.fullmatch(text)) is None:
-        return None
-    return not match[3] and (match[1] is None) != bool(match[2])
+    return (match := _STANCE.fullmatch(text)) and not match[3] and (match[1] is None) != bool(match[2])
 
 
 def verdict_of(value: Any) -> bool | None:
