@@ -121,10 +121,9 @@ class _Reader(NounReader):
             return True
         if self.subject is None or (not be and self._tag() in NOMINAL):
             return False
-        word, place = self.words[self.at - 1], self.words[self.at] if self._tag() == Tag.PREP else ""
-        if word in table("passive") and place in table("carried_by") and not is_expression((word, place), "verb"):
-            return True  # "toddler lifted onto shoulders"
-        return not self.subject.person or "being" in self.words[max(0, self.at - 4) : self.at]
+        word, place = [*self.words[self.at - 1 : self.at + 1], ""][:2]  # "toddler lifted onto shoulders"
+        borne = word in table("passive") and place in table("carried_by") and not is_expression((word, place), "verb")
+        return borne or not self.subject.person or "being" in self.words[max(0, self.at - 4) : self.at]
 
     def _is_causative(self) -> bool:
         """Return whether the participle just read ends a causative clause: "has its fur brushed"."""

@@ -248,12 +248,7 @@ def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
         return None
     also = [] if is_body_part(inner) or inner.of is not None else names(inner)
     verbs, objects = verbs_with(clause, things[0]), [*names(things[0].noun), *also]
-    done = base_of(clause.verb[0]) in table("light_verb") and things[0].preposition not in (
-        "with",
-        "from",
-        "into",
-        "at",
-    )
+    done = base_of(clause.verb[0]) in table("light_verb") and things[0].preposition not in table("apart")
     return Candidate(*((verbs, objects) if done or not also else (verbs[::-1], objects[::-1])))
 
 
@@ -332,11 +327,8 @@ def verbless_candidates(sentence: Sentence, reply: ReplyObjects) -> list[Candida
         noun = next((each for each in with_conjuncts(attached) if not each.person), attached)
         verb = "having" if preposition == "with" else f"being {preposition}"
         being = Clause(verb.split(), "finite", subject, noun)
-        if (
-            not noun.none
-            and not (is_scenery(noun) and not verb.endswith("to"))
-            and not (subject is None and (noun.person or is_body_part(noun)))
-        ):
+        far = is_scenery(noun) and not verb.endswith("to")  # "in a park", but "close to a pool"
+        if not (noun.none or far or (subject is None and (noun.person or is_body_part(noun)))):
             found.append(person_as_object(being, reply) or Candidate([verb], names(noun), doubtful=True))
     return found
 
@@ -511,7 +503,7 @@ def _light_verb_candidate(clause: Clause, reply: ReplyObjects) -> Candidate | No
     noun = clause.second or clause.object
     if noun is None or base_of(clause.verb[0]) not in table("light_verb") or not (stem := light_verb(noun)):
         return None
-    carries = base_of(clause.verb[0]) == "give" and stem in table("motion")  # "gives her a ride"
+    carries = base_of(clause.verb[0]) == "give" and stem in ("shoot", *table("motion"))  # "gives her a ride"
     if carries or (noun is clause.object and not clause.direct and clause.verb[1:] != ["for"]):
         return None
     brought = [Attached("of", noun.of)] if noun.of is not None else []

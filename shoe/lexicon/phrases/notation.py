@@ -195,11 +195,9 @@ def _of_parts(parts: list[str], sure: bool) -> Fields | str | None:
     doer = len(parts) != 3 or (_is_person(parts[0]) and text.DETERMINERS.isdisjoint(text.tokens(parts[0])[1:]))
     bare = len(parts) == 3 or (text.PREPOSITIONS | text.PARTICLES).issuperset(text.tokens(verb)[1:])
     plain = doer and bare and _short(verb) and _short(noun) and (_like_verb(verb) or verb in table("nothing"))
-    acts = (
-        len(parts) == 3 and " " in noun and "s" in word_of(noun.split()[0]).forms and not find(noun.split(), "object")
-    )
-    acts = acts and verb.endswith("ing") and base_of(verb) not in table("transitive")  # "girl, laughing, waves flag"
-    if not sure and (acts or not plain or _like_clause(noun)):
+    poses = len(parts) == 3 and verb.endswith("ing") and base_of(verb) not in table("transitive")
+    acts = poses and "s" in word_of(noun.split()[0]).forms and " " in noun and not find(noun.split(), "object")
+    if not sure and (acts or not plain or _like_clause(noun)):  # acts: "girl, laughing, waves flag"
         return None
     return Fields(verb, noun, sure or len(parts) == 3)
 

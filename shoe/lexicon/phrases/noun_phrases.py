@@ -226,8 +226,6 @@ def verb_of_noun(noun: Noun) -> str:
     return gerund(verb) if verb else ""
 
 
-# Reader of noun phrases, with nouns joined by "of", "and" and a possessive, and of prepositions.
-
 _DESCRIBES = (Tag.ADJ, "NN", "RJ")  # after "and" between words that describe a noun: "fluffy and rather old dog"
 MODIFIERS = re.compile("J+[NP]")  # adjectives that a noun follows: unlike "toenails bright pink"
 _END = "..."  # longer than any look-ahead

@@ -79,8 +79,6 @@ def _is_unspecific(noun: Noun) -> bool:
     return general or (bool(known.forms) and not known.noun)
 
 
-# A phrase is parsed in four steps, each in its own module: notation, tags, clauses, selection of interactions.
-
 LONGEST_PHRASE = 500
 """Longest phrase in characters; longer texts are not parsed."""
 
@@ -242,9 +240,8 @@ def _find_groups(phrase: str, reply: ReplyObjects) -> tuple[list[list[Candidate]
         if groups:
             return groups, denied
     found = fields_or_sentence(phrase)
-    if isinstance(found, Fields):
-        return _field_candidates(found)
-    return _sentence_candidates(_SENTENCE_END.split(found), reply)
+    parts = [] if isinstance(found, Fields) else _SENTENCE_END.split(found)
+    return _field_candidates(found) if isinstance(found, Fields) else _sentence_candidates(parts, reply)
 
 
 def _exchange_candidates(exchange: re.Match[str], reply: ReplyObjects) -> tuple[list[list[Candidate]], bool]:

@@ -99,7 +99,7 @@ def path_of(scores: Floats, transitions: Floats) -> list[int]:
 def tagging_of(words: list[str]) -> tuple[str, str]:
     """Return the taggings of words by rules and by a model; the model's comes first if its score is clearly higher."""
     by_rules, (_, _, transitions) = tags_of(words), _model()
-    is_label = by_rules.strip("PN") == "VI" and words[by_rules.find("V")] in table("posture")  # "stand on boat"
+    is_label = by_rules.strip("DPN") == "VI" and words[by_rules.find("V")] in table("posture")  # "stand on boat"
     if not words or "_" in "".join(words) or is_label:  # labels such as "sit_on" are one word
         return by_rules, by_rules
     scores = np.array([sum(_scores(*pair) for pair in pairs) for pairs in contexts_of(words)])

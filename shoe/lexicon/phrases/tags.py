@@ -176,14 +176,8 @@ def _tag_participle(place: Context) -> str:
         named = before in (PREP, VERB, ING) and (known.rather_noun or base_of(words[i - 1]) not in _LEADING)
         return noun if known.noun and named else PAST  # "giving shot"
     first = not tags and ("-" in words[i] or known.adjective or place.is_compound(0))
-    return (
-        ADJ
-        if first
-        or before in (VERB, ING, PREP)
-        or (before == PAST and Tag.BE not in tags)
-        or (before == NOUN and "-" in words[i])
-        else PAST
-    )
+    first |= before in (VERB, ING, PREP) or (before == PAST and Tag.BE not in tags)  # "gave wrapped present"
+    return ADJ if first or (before == NOUN and "-" in words[i]) else PAST
 
 
 def _tag_base_form(place: Context) -> str:
@@ -195,9 +189,8 @@ def _tag_base_form(place: Context) -> str:
     if before in (Tag.TO, AUX, NEG, REL) or ("s" in known.forms and after == DET and before not in ("", DET, Tag.POSS)):
         return VERB
     if before == Tag.BE:
-        if "e" in known.forms:
-            return PAST
-        return ADJ if known.adjective else noun if known.rather_noun or known.person else PAST
+        named = "e" not in known.forms and (known.rather_noun or known.person)
+        return ADJ if known.adjective and "e" not in known.forms else noun if named else PAST
     if not tags:
         return _tag_first_word(place)
     gets = base_of(words[i - 1]) == "get"
@@ -221,8 +214,6 @@ def _tag_first_word(place: Context) -> str:
     if noun == PERSON and after != DET and not _is_command(words):
         return noun
     base, third = base_of(words[0]), tag_alone(words, 2)
-    if known.adjective and words[1:2] == ["to"]:
-        return ADJ  # "parallel to fence"
     if words[1:2] == ["of"] and known.noun and not is_expression(tuple(words[:2]), "verb"):
         return noun
     if not after:
@@ -271,9 +262,8 @@ def _tag_coordinate(place: Context) -> str:
     return VERB if again or (after == DET and not known.person) else noun
 
 
-# Tagging: a sentence is split into words; the tag of a word depends on its entries in the lexicon and its neighbours.
-
 _WORD = re.compile(r"'(?:s|re|ve|m|ll|d)\b|[^\W_](?:[\w&.'-]*[^\W_])?|,")
+_PAUSE = re.compile(r"[;:]| - ")
 _AND = re.compile(r"\s&\s|\s*\+\s*")
 _LABEL = re.compile(r"\w+(?:_\w+)+")
 # A noun phrase with its places, and the verb after it: "wet dad on knees bathing", "wheelbarrow full of bricks pushed".
@@ -293,14 +283,8 @@ def words_of(sentence: str) -> list[str]:
     spaced = _LABEL.sub(_split_label, sentence) if "_" in sentence else sentence
     spaced = _CLITIC.sub(" '", spaced) if "'" in spaced else spaced
     spaced = _AND.sub(" and ", spaced) if "&" in spaced or "+" in spaced else spaced
-    spaced = (
-        spaced.replace("/", " or ")
-        .replace(";", ",")
-        .replace(":", ",")
-        .replace(" - ", ", ")
-        .replace("each other", "eachother")
-    )
-    words = _WORD.findall(spaced)
+    spaced = spaced.replace("/", " or ").replace("each other", "eachother")
+    words = _WORD.findall(_PAUSE.sub(", ", spaced))
     return text.tokens(words[0].replace(".", " ")) if len(words) == 1 else words
 
 
@@ -314,10 +298,9 @@ def _split_label(label: re.Match[str]) -> str:
 def tags_of(words: list[str]) -> str:
     """Return the tags of the words as a string of one letter per word; see :class:`~shoe.lexicon.phrases.words.Tag`."""
     tags = _tags_in_order(words)
-    if len(words) > 2 and tags[0] in VERB_FORMS | {NOUN}:
-        after_article = _tags_in_order(["the", *words])[1:]
-        tags = after_article if _starts_subject(words, tags, after_article) else tags
-    return tags
+    may_start = len(words) > 2 and tags[0] in VERB_FORMS | {NOUN}
+    after_article = _tags_in_order(["the", *words])[1:] if may_start else ""
+    return after_article if may_start and _starts_subject(words, tags, after_article) else tags
 
 
 def _starts_subject(words: list[str], tags: str, after_article: str) -> bool:
@@ -392,13 +375,11 @@ def _starts_infinitive(words: list[str], i: int) -> bool:
     compound = len(pair) > 1 and is_expression(pair, "object")
     after, sense = tag_alone(words, i + 1 + compound), senses_of(words[i])[:1]
     thing = known.person or known.rather_noun or compound
-    if (
-        (after in NOMINAL and not (thing and led == "on"))
-        or led in table("seen")
-        or base_of(led) in table("filler").keys() | table("stoop")
-    ):
+    if (after in NOMINAL and not (thing and led == "on")) or led in table("seen"):
         return True
-    return (not thing or sense == ("noun.act",)) and MATERIAL.isdisjoint(sense)
+    return base_of(led) in table("filler").keys() | table("stoop") or (
+        (not thing or sense == ("noun.act",)) and MATERIAL.isdisjoint(sense)
+    )
 
 
 def _verb_follows(words: list[str], i: int) -> bool:

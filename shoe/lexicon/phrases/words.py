@@ -42,9 +42,8 @@ def word_of(word: str) -> Word:
     verbs = list(verb_bases(word))
     adjective = store.adjective_first(word.rpartition("-")[2]) or word in text.WORD_CLASSES["descriptive"]
     person = word in text.WORD_CLASSES["persons"] or word in table("person")
-    files: list[str] = []
+    files = [store.lexname(sense) for base in nouns[:1] for sense in store.senses(base, "n").tolist()]
     if nouns and not person:
-        files = [store.lexname(sense) for sense in store.senses(nouns[0], "n").tolist()]
         common = bool(store.tag_count(nouns[0], "n")[0])
         only = len(set(files)) == 1
         person = files[0] == "noun.person" and (common or only or not (verbs or "noun.artifact" in files))
@@ -52,9 +51,8 @@ def word_of(word: str) -> Word:
     stem = word.removesuffix("s").removesuffix("r").removesuffix("e")
     doer = not nouns and word.removesuffix("s") == stem + "er" and not store.adjective_first(stem)
     person = person or (doer and bool(verb_bases(stem) or verb_bases(stem + "e")))
-    person |= ("noun.person" in files or not (nouns or verbs)) and word.endswith(
-        ("children", "child", "women", "woman", "men", "man", "person")
-    )
+    human = word.endswith(("children", "child", "women", "woman", "men", "man", "person"))
+    person |= human and ("noun.person" in files or not (nouns or verbs))
     as_noun = sum(int(store.tag_count(base, "n").sum()) for base in nouns)
     as_verb = sum(int(store.tag_count(base, "v").sum()) for base in verbs)
     one = word.removesuffix("s") if len(word) > 5 and word.endswith("s") and not word.endswith("ss") else ""
@@ -226,9 +224,8 @@ def _tag_alone(word: str, following: str) -> str:
         return PERSON
     if "g" in known.forms:
         return ADJ if following and is_expression((word, following), "object") else ING
-    if known.adjective:
-        return ADJ
-    return NOUN if known.noun or not known.forms else VERB if known.forms in ("b", "s", "bs") else PAST
+    other = VERB if known.forms in ("b", "s", "bs") else PAST
+    return ADJ if known.adjective else NOUN if known.noun or not known.forms else other
 
 
 # Tags that may follow an adjective in a list, after a comma or "and".

@@ -90,9 +90,7 @@ def score_of(value: Any) -> tuple[float | None, str]:
 @lru_cache(1 << 14)
 def stance(text: str) -> bool | None:
     """Return True if a text only confirms ("confirmed"), False if it only denies ("ruled out, no hug"); else None."""
-    if (match := _STANCE.fullmatch(text)) is None:
-        return None
-    return not match[3] and (match[1] is None) != bool(match[2])
+    return (match := _STANCE.fullmatch(text)) and not match[3] and (match[1] is None) != bool(match[2])
 
 
 def verdict_of(value: Any) -> bool | None:

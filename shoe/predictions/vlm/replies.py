@@ -97,8 +97,7 @@ def answer_of(text: str) -> str:
     """Return the answer in a reply, without prompt and reasoning; check boxes such as ``[x]`` become ☑ or ☐."""
     if any(mark in text for mark in ("<", "ssistant", "ASSISTANT", "\nmodel\n", "[/INST]", "◁", "\\boxed", "####")):
         *_, last = [None, *_TURN.finditer(text)] if _MAY_TURN.search(text) else (None,)
-        text = text[last.end() :] if last is not None else text
-        text = _without_thinking(text)
+        text = _without_thinking(text[last.end() :] if last is not None else text)
         held = [next(filter(None, match.groups()[1:]), "") for match in _ANSWER.finditer(text)]
         *_, text = [text, *(inner for inner in held if box_of(inner.strip()) is None)]
         text = _END.sub(" ", text)
