@@ -3,6 +3,7 @@
 A score far from the expected one has its cause where the agreement drops: at one kind of box, at pairs or at words.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -86,3 +87,10 @@ def agreement(predictions: Interactions, truth: GroundTruth, sample: Sample | No
         agrees = label[getattr(predictions, part)[row]] == getattr(annotations, part)[annotated]
         found[name] = share(row[agrees], np.unique(row))
     return found
+
+
+def agreement_line(shares: Mapping[str, float]) -> str:
+    """Return a report line on the fractions that :func:`agreement` returns; "" without any."""
+    told = [f"{share:.0%} of {name}" for name, share in shares.items()]
+    line = f"as annotated (best {_OF_IMAGE} per image): {', '.join(told[:3])}" if told else ""
+    return f"{line}; of these pairs {', '.join(told[3:])}" if told[3:] else line

@@ -20,6 +20,7 @@ from shoe.core.errors import pluralize, printable
 from shoe.core.io.files import write_text
 from shoe.core.io.json import encode
 from shoe.core.io.spreadsheets import delimited_text
+from shoe.predictions.agreement import agreement_line
 from shoe.report.evidence import THRESHOLD_NOTE, bounds_notes, detail_notes, essential_notes, notes, threshold_names
 from shoe.report.text import count, decimals, percent, print_line, print_lines, print_more, table, words
 from shoe.scoring.evidence.collect import Evidence
@@ -46,7 +47,7 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None, 
     if report.notes or words:
         print_line(to, line)
     if report.agreement:
-        print_line(to, _agreement(report.agreement))
+        print_line(to, agreement_line(report.agreement))
     print_lines(to, urgent, "bold")
     if report.strict_results:
         to.print(_strict_table(report))
@@ -81,13 +82,6 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None, 
         print_line(to, "           `--json -` prints the full signature of each protocol", "dim")
     else:
         print_more(to)
-
-
-def _agreement(shares: Mapping[str, float]) -> str:
-    """Return a line on the shares of ``Report.agreement``."""
-    told = [f"{shares[name]:.0%} of {name}" for name in shares]
-    line = f"as annotated (best 6 per image): {', '.join(told[:3])}"
-    return f"{line}; of these pairs {', '.join(told[3:])}" if told[3:] else line
 
 
 def comparison_table(reports: Mapping[str, Report | Score]) -> Table:

@@ -45,19 +45,21 @@ def inverted_scores(task: Task, strict: StrictOptions | None, by_person: Sequenc
             auc = low_auc(entries.category, dense_ranks(entries.score), np.flatnonzero(entries.credit))
     if auc is None:
         return []
+    why = "do the scores belong to other predictions of the file?"
     if auc > _INVERTED_IN_CLASS or where:
         told = "scores: right predictions have hardly higher scores than wrong ones"
-        why = "do the scores belong to other predictions of the file?"
         return [f"{told} (AUC {auc:.2f}{where}, by chance 0.50): {why}"]
     roles = roles and replace(roles, agent=-roles.agent, score=-roles.score)
     other = Task(replace(table, score=-table.score, roles=roles), task.truth)
     found = strict_score(task, strict).map if strict else found
     chosen = [each.options for each in by_person if each.options.protocol == name]
     better = strict_score(other, strict).map if strict else role_scores(other, chosen)[0].map
+    told = f"scores: right predictions have lower scores than wrong ones (AUC {auc:.2f} instead of 0.5 or more)"
+    if (better or 0) <= (found or 0):
+        return [f"{told}: {why}"]
     return [
-        f"scores: right predictions have lower scores than wrong ones (AUC {auc:.2f} instead of 0.5 or more): if low "
-        f"scores are good scores in the file, replace each score by 1 - score ({name} mAP {100 * (better or 0):.2f} "
-        f"instead of {100 * (found or 0):.2f})"
+        f"{told}: if low scores are good scores in the file, replace each score by 1 - score ({name} mAP "
+        f"{100 * (better or 0):.2f} instead of {100 * (found or 0):.2f})"
     ]
 
 

@@ -22,7 +22,7 @@ from shoe.core.interactions import Interactions, image_index
 from shoe.core.public import Drawn, Rows, as_drawing, as_lines, as_table
 from shoe.lexicon.resolve import lexicon_metadata, match_labels
 from shoe.lexicon.senses import Part
-from shoe.predictions.agreement import Sample, agreement, sample_pairs
+from shoe.predictions.agreement import Sample, agreement, agreement_line, sample_pairs
 from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.numbering import check_numbering
@@ -230,7 +230,7 @@ class Report:
     said: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return as_lines(self._title, self._rows, self._notes)
+        return as_lines(self._title, self._rows, [*filter(None, [agreement_line(self.agreement)]), *self._notes])
 
     def _repr_html_(self) -> str:
         return as_table(self._title, self._rows, self._notes) + self._worst()
