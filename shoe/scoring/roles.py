@@ -128,7 +128,7 @@ def exchanged_roles(task: Task, results: Sequence[RoleResult]) -> list[str]:
     other = np.arange(len(actions.entries))
     two = [entry for entry, (action, _) in enumerate(actions.entries) if len(actions.all[action].roles) > 1]
     other[two] = np.array(two).reshape(-1, 2)[:, ::-1].ravel()
-    if roles is None or first is None or not two:
+    if roles is None or first is None or not first.in_mean[two].any():
         return []
     exchanged = replace(roles, score=roles.score[:, other], role=roles.role[:, other])
     after = role_scores(Task(replace(task.predictions, roles=exchanged), task.truth), [first.options])[0]
