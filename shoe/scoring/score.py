@@ -343,7 +343,8 @@ class Report:
             )
         score = self.predictions.score
         most = float(np.partition(score, len(score) // 2)[len(score) // 2]) if len(score) > 1 else 0.0
-        if (tied := int((score == most).sum())) > max(len(score) / 2, 1):
+        tied, missing = int((score == most).sum()), self.notes.scores_defaulted if self.notes else 0
+        if tied == len(score) > 1 or tied - missing > max(len(score) / 2, 1):
             equal = ["SHOE-mAP does not depend on their order"] if self.semantic else []
             if any(result.ties_matter for result in self.strict_results):
                 equal.append("strict mAP depends on their order in the file")
