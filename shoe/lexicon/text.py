@@ -12,7 +12,7 @@ LONGEST_EXPRESSION = 5
 """Number of words of the longest expression that is looked up."""
 ALTERNATIVES = " / "
 """Separator of alternatives in a predicted verb or object, as in "sipping from / taking from"; the best comes first."""
-JOINED = re.compile(r"[,;/&+|\n]|\band\b")
+JOINED = re.compile(r"[,;/&+|\n]|\b(?:and|then)\b")
 """Separator of several verbs in one field, as in "kiss|pet" and "jumping, riding and holding"."""
 _MOST_ALTERNATIVES = 3
 

@@ -265,6 +265,7 @@ def _tag_coordinate(place: Context) -> str:
 _WORD = re.compile(r"'(?:s|re|ve|m|ll|d)\b|[^\W_](?:[\w&.'-]*[^\W_])?|,")
 _PAUSE = re.compile(r"[;:]| - ")
 _AND = re.compile(r"\s&\s|\s*\+\s*")
+_THEN = re.compile(r"\b(\w+),? then (?=(\w+))")
 _LABEL = re.compile(r"\w+(?:_\w+)+")
 # A noun phrase with its places, and the verb after it: "wet dad on knees bathing", "wheelbarrow full of bricks pushed".
 _PERSON_ACTS = re.compile(r"[RJN]*P+(?:I+[DJ]*[NP]+|R)*([GEB])")
@@ -278,14 +279,21 @@ def words_of(sentence: str) -> list[str]:
     """Return the words of a lower-case sentence, split at blanks and underscores.
 
     A verb with a preposition at its end ("type_on") stays one word; a sentence of one word is also split at hyphens.
-    Commas and clitics ("'s") are words, "&" and "+" become "and", "/" becomes "or".
+    Commas and clitics ("'s") are words. "&", "+", and "then" between two verbs become "and", "/" becomes "or".
     """
     spaced = _LABEL.sub(_split_label, sentence) if "_" in sentence else sentence
     spaced = _CLITIC.sub(" '", spaced) if "'" in spaced else spaced
     spaced = _AND.sub(" and ", spaced) if "&" in spaced or "+" in spaced else spaced
+    spaced = _THEN.sub(_join_verbs, spaced) if " then " in spaced else spaced
     spaced = spaced.replace("/", " or ").replace("each other", "eachother")
     words = _WORD.findall(_PAUSE.sub(", ", spaced))
     return text.tokens(words[0].replace(".", " ")) if len(words) == 1 else words
+
+
+def _join_verbs(then: re.Match[str]) -> str:
+    """Return "opens and " for "opens, then " before "closes", a verb of the same form; other text as it is."""
+    before, after = (set(word_of(word).forms) for word in then.groups())
+    return f"{then[1]} and " if before & after else then[0]
 
 
 def _split_label(label: re.Match[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from shoe.lexicon import text
-from shoe.lexicon.senses import bases
+from shoe.lexicon.senses import bases, find
 from shoe.lexicon.store import by_wordnet, lexicon
 from shoe.predictions.boxes.conventions import Convention
 from shoe.predictions.field_names import meaning, rank
@@ -207,7 +207,7 @@ def is_thing(label: str) -> bool:
 def can_be_verb(phrase: str) -> bool:
     """Return whether the first word of a phrase can be a verb: True for "sit on" and "bench", False for "zebra"."""
     words = text.tokens(text.plain(phrase[:200]))
-    return bool(words) and (words[0].endswith("ing") or bool(bases(words[0], "verb")))
+    return bool(words) and (words[0].endswith("ing") or bool(find(words[:1], "verb")))
 
 
 @lru_cache(8192)

@@ -384,8 +384,11 @@ def _is_flat_box(value: list[Any]) -> bool:
 def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
     """Return [{"box": b1, "verb": v1}, ...] for lists {"box": [b1, ...], "verb": [v1, ...]}; None for other records.
 
-    Values that are no lists, and a single box (of the person), are repeated in each row.
+    Values that are no lists, and a single box (of the person), are repeated in each row. Keys with numbers, {"box_1":
+    b1, "verb_1": v1, "box_2": b2, "verb_2": v2}, are rows, too.
     """
+    if len(numbered := _numbered_rows(record)) > 1:
+        return numbered
     lists = {key: v for key, v in record.items() if isinstance(v, list) and len(v) > 1 and not _is_flat_box(v)}
     if len(lists) < 2:
         return None
@@ -406,6 +409,22 @@ def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
         return None
     rest = {key: value for key, value in record.items() if not isinstance(value, list) or _is_flat_box(value)}
     return [rest | {key: lists[key][i] for key in columns} for i in range(count)]
+
+
+def _numbered_rows(record: dict[Any, Any]) -> list[dict[Any, Any]]:
+    """Return one row per number in the keys of ``record`` that has a box and a word for the interaction of its own."""
+    rows: dict[str, dict[Any, Any]] = {}
+    shared = {}
+    for key, value in record.items():
+        numbers = [word for word in meaning(key).words if word.isdigit()]
+        if len(numbers) == 1 and str(key).count(numbers[0]) == 1:
+            rows.setdefault(numbers[0], {})[str(key).replace(numbers[0], "").strip("_ -")] = value
+        else:
+            shared[key] = value
+    kinds = [({meaning(key).part for key in row}, map(box_of, row.values())) for row in rows.values()]
+    if not all(not parts.isdisjoint(("verb", "phrase")) and any(boxes) for parts, boxes in kinds):
+        return []
+    return [shared | row for row in rows.values()]
 
 
 def relations_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
