@@ -352,9 +352,11 @@ def test_a_score_beyond_1_leaves_the_strict_figures(tmp_path: Path) -> None:
 def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
     phrase = {k: v for k, v in RECORD.items() if k not in ("verb", "object")} | {"phrase": "the white ship"}
     odd = [RECORD, phrase, RECORD | {"verb": "xqzt"}, RECORD | {"image": "HICO_test2015_99999999.jpg"}]
+    odd.append(RECORD | {"object": "diningtable"})  # not in WordNet, but dining_table is a label
     found = as_json(write(tmp_path / "p.jsonl", odd))
     assert found["profile"]["unknown_images"] == 1
-    assert "xqzt" in found["resolution"]["verbs"]["unresolved"]
+    resolution = found["resolution"]
+    assert (resolution["verbs"]["unresolved"], resolution["objects"]["unresolved"]) == (["", "xqzt"], [""])
     shown = run(tmp_path / "p.jsonl", "--words", tmp_path / "w.csv").stdout
     with (tmp_path / "w.csv").open(newline="") as stream:
         unread = {row["phrases"]: row["count"] for row in csv.DictReader(stream) if not row["verb"]}

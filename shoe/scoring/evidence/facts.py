@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import stdev
@@ -13,7 +13,7 @@ import numpy as np
 
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses
 from shoe.benchmarks.scoring_options import SemanticOptions, TauBy, Ties
-from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.boxes import CommonCoordinates
 from shoe.core.documents import Amount, Count, Document, Fraction
 from shoe.core.interactions import Interactions
@@ -169,7 +169,7 @@ class Words(Document, frozen=True):
     Attributes:
         words: number of distinct words.
         labels: number of words that equal a label of the dataset, apart from case, separators and inflection.
-        unresolved: words without a sense in the lexicon; such a word is similar only to a class with the same word.
+        unresolved: words without a sense in the lexicon that are no labels; their similarity is 0 to all classes.
     """
 
     words: Count
@@ -240,16 +240,20 @@ def resolution(report: Report) -> Resolution | None:
         "learned_share": ["learned"],
         "unrated_share": ["unresolved", *([] if lexical else ["unrated"])],
     }
-    verbs, objects = (
-        Words(len(label), int((label >= 0).sum()), list(table.unresolved))
-        for label, table in ((task.verb_label, similarities.verbs), (task.object_label, similarities.objects))
-    )
+    words, verb, object_ = task.predictions, similarities.verbs.unresolved, similarities.objects.unresolved
+    verbs = _words(words.verbs, task.verb_label, frozenset(verb))
+    objects = _words(words.objects, task.object_label, frozenset(object_))
     return Resolution(
         verbs=verbs,
         objects=objects,
         basis=basis,
         **{share: sum(basis[name] for name in names) for share, names in shares.items() if basis},
     )
+
+
+def _words(words: Sequence[str], label: Ints, unresolved: frozenset[str]) -> Words:
+    others = [word for word, at in zip(words, label.tolist(), strict=True) if at < 0 and word in unresolved]
+    return Words(len(words), len(words) - int((label < 0).sum()), others)
 
 
 _LEAST = 0.05  # smallest credit, in ground truths, that a listed wording loses or gains; less would be shown as 0.0
