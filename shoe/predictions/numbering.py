@@ -350,7 +350,11 @@ def _compare_numberings(
             clear = np.abs(more - less) > np.sqrt(more + less)
             return _Finding(fit, best, gains, bool((more > less)[clear].sum() >= _MOST_IDS * clear.sum()))
     needed = max(fit + least, fit * _FACTOR)
-    if needed > 1:
+    # The optimal order is computed, by scipy, only if IDs could agree that often if several had the same label.
+    size = int(expected.max()) + 2
+    pairs, counts = np.unique(predicted * size + expected + 1, return_counts=True)
+    most = np.maximum.reduceat(counts, np.flatnonzero(first_of_each(pairs // size)))
+    if needed > min(1, most.sum() / count):
         return None
     free = np.bincount(index, _learned_order(image, predicted, expected) == expected, count) > 0
     is_unknown = free.mean() >= needed and len(np.unique(of_id[free & ~own])) >= _FEWEST_IDS

@@ -92,8 +92,8 @@ def repeated(table: Interactions, rows: Indices) -> Indices:
     Of equal triplets, the row with the highest score (the first row if scores are equal) is the original, not a repeat.
     """
     at: Indices | slice = rows if len(rows) < len(table) else slice(None)
-    words = table.verb[at] * np.int64(len(table.objects)) + table.object[at]
-    # Two coordinates and the words distinguish most triplets; only the others are compared in full.
+    words = (table.image[at] * np.int64(len(table.verbs)) + table.verb[at]) * len(table.objects) + table.object[at]
+    # Image, words and two coordinates distinguish most triplets; only the others are compared in full.
     some = [*as_bits(table.human_boxes[at, 0]), *as_bits(table.object_boxes[at, 3]), words.view(np.uint64)]
     rows = rows[maybe_equal(some)]
     if len(rows) == 0:
