@@ -24,11 +24,11 @@ _QUOTES = r"[\"'`*_\s]{0,6}"
 _VALUE = (
     r"(?P<value>[+-]?\w*(?:[.,]\w+)*%?)"
     r"(?P<more>(?:[ \t]{1,9}[^\W\d]{1,20})?[ \t]{0,9}"  # any short word, such as "von", because of other languages
-    r"(?:-|–|—|~|\.\.+|/|[^\W\d]{1,4}|out[ \t]of|,[ \t]{0,9}(?:or|and|maybe|perhaps))[ \t]{0,9}"
+    r"(?:->?|→|–|—|~|\.\.+|/|[^\W\d]{1,4}|out[ \t]of|,[ \t]{0,9}(?:or|and|maybe|perhaps))[ \t]{0,9}"
     r"(?:(?:a|maybe|perhaps)[ \t]+)?(?P<other>\d[\d.]*))?"
 )
 _LABEL = r"(?:\b|(?<=_))(?:ratings?|rated?|scores?|answer|similarity|likeness)\b"
-_OF = r"(?:\s{0,3}\([^()\n]{0,40}\))?\s{0,3}(?:is|are|of|as|at|(?:would|should|will)[ \t]be|[:=]|->|→)"
+_OF = r"(?:\s{0,3}\([^()\n]{0,40}\))?\s{0,3}(?:(?:is|are):?|of|as|at|(?:would|should|will)[ \t]be|[:=]|->|→)"
 _OPEN = r"[\"'`*_\s(\[]{0,8}"
 _LABELLED = re.compile(f"{_LABEL}{_QUOTES}(?:{_OF}{_OPEN}|[(\\[ \t]{{1,2}})(?=[-+\\d]){_VALUE}", re.IGNORECASE)
 _ANOTHER = re.compile(r"[ \t]{0,9},[ \t]{0,9}\d")
