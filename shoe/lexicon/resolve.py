@@ -51,6 +51,7 @@ def _match(word: str, known: dict[str, int], part: Part) -> int:
     exact = known.get("".join(words), -1)
     if exact >= 0 or not words:
         return exact
+    words = text.tokens(text.plain(text.without_aside(word)))
     dropped = text.ARTICLES if part == "object" else text.ARTICLES | text.AUXILIARIES
     kept = list(dropwhile(dropped.__contains__, words)) or words[-1:]
     irregular = lexicon().exceptions[POS[part]].get(kept[-1 if part == "object" else 0], [])
@@ -360,7 +361,7 @@ def _resolved(word: str, part: Part, object_words: ObjectWords) -> Resolution:
 
 
 def _senses(reading: str, part: Part, object_words: ObjectWords) -> Iterable[Sense]:
-    written = text.plain(reading) if len(reading) <= text.LONGEST_LABEL else ""
+    written = text.plain(text.without_aside(reading)) if len(reading) <= text.LONGEST_LABEL else ""
     words = text.tokens(written)
     if text.says_no_interaction(words):
         return []

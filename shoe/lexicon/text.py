@@ -46,6 +46,7 @@ PARTICLES = WORD_CLASSES["particles"]
 CONJUNCTIONS = WORD_CLASSES["conjunctions"]
 
 _NO_ACTION = (["none"], ["nothing"], ["null"], ["nil"], ["na"], ["n/a"], ["no", "relation"], ["no", "action"])
+_ASIDE = re.compile(r"(?<=\w)\s*(?:\([^()]*\)|\[[^\[\]]*\])\s*\Z")
 _SEPARATORS = re.compile(r"[\s_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _TOKEN = re.compile(r"[^\W_]+(?:['./&][^\W_]+)*'?")
@@ -63,6 +64,11 @@ def plain(text: str) -> str:
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.translate(_QUOTES))
     return "".join(c for c in decomposed if not unicodedata.combining(c)).lower()
+
+
+def without_aside(text: str) -> str:
+    """Return text without a last part in brackets after other words: "horse" for "horse (left)"."""
+    return _ASIDE.sub("", text)
 
 
 def spelled(text: str) -> str:
