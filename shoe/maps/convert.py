@@ -185,8 +185,9 @@ _PRIVATE = re.compile(
 def publish(map_name: str, similarity: SimilarityMap, folder: Path) -> list[str]:
     """Copy a map to a new folder; replace texts in map.json that may be private, such as URLs, by "[removed]".
 
-    If a rater's model or revision is a path, its last component remains. Return one line for each changed text and each
-    unchanged free text (note, provenance, licence). Raise InputError if the folder is not empty or not writable.
+    If a rater's model, revision or GGUF file is a path, its last component remains. Return one line for each changed
+    text and each unchanged free text (note, provenance, licence). Raise InputError if the folder is not empty or not
+    writable.
     """
     check_is_new(folder)
     lines: list[str] = []
@@ -201,7 +202,7 @@ def publish(map_name: str, similarity: SimilarityMap, folder: Path) -> list[str]
             return [cleaned(item, f"{field}.{index}") for index, item in enumerate(value)]
         elif not isinstance(value, str):
             return value
-        elif name in ("model", "revision"):
+        elif name in ("model", "revision", "gguf_file"):
             text = Path(value).name if re.fullmatch(_PATH, value) else value
         else:
             text = _PRIVATE.sub("[removed]", value)

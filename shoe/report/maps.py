@@ -9,7 +9,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from shoe.core.errors import printable
+from shoe.core.errors import pluralize, printable
 from shoe.maps.ablate import MapAblate, SizeSpreads, Spreads, Subset, SubsetSpread
 from shoe.maps.built_map import states_of, unanswered
 from shoe.maps.complete import CompletedPairs, Completion, CompletionRound, Why
@@ -331,7 +331,7 @@ def unanswered_questions(outcome: Outcome) -> int:
 def round_line(state: CompletionRound, currency: str) -> str:
     """Return one line with SHOE-mAP, its interval, number of rated pairs and cost after a round of rating."""
     ends = " and ".join(map(percent, state.map_interval))
-    rated = f"{state.rated:,} pairs rated" if state.rated else "no pair rated by this command yet"
+    rated = f"{pluralize(state.rated, 'pair')} rated" if state.rated else "no pair rated by this command yet"
     cost = f", {state.cost:,.4g} {currency}" if state.cost else ""
     return f"SHOE-mAP {percent(state.map)}, between {ends}; {rated}{cost}"
 
@@ -358,9 +358,9 @@ def closing_lines(completion: Completion, pairs: CompletedPairs, tolerance: floa
         yield "no pair had to be rated"
         return
     if cached := completion.rounds[-1].cached:
-        yield f"{cached:,} answers came from the cache"
+        yield f"{pluralize(cached, 'answer')} came from the cache"
     plans = {"a complete map": pairs.whole_build, "all pairs that these predictions look up": pairs.looked_up}
     for plan, size in plans.items():
-        yield f"{questions:,} pairs instead of {size:,} ({plan}): a factor of {size / questions:,.1f}"
+        yield f"{pluralize(questions, 'pair')} instead of {size:,} ({plan}): a factor of {size / questions:,.1f}"
     if pairs.unanswered:
-        yield f"{pairs.unanswered:,} pairs have no valid answer; these pairs remain unrated and are not requested again"
+        yield f"without a valid answer: {pluralize(pairs.unanswered, 'pair')}, unrated and not requested again"

@@ -189,15 +189,16 @@ def test_models_and_revisions_stay_and_addresses_of_an_old_map_go(tmp_path: Path
 
 
 def test_the_model_of_a_local_rater_keeps_its_name_and_all_files_are_there(tmp_path: Path) -> None:
+    settings = {"gguf_file": "SmolLM2-135M.Q4_1.gguf"}  # its name is no name of an environment variable
     write_map(
         tmp_path / "a",
         dataset="hico-det",
-        raters=[Rater("r", "/data/llms/SmolLM2-135M", details={"revision": "/x/y"})],
+        raters=[Rater("r", "/data/llms/SmolLM2-135M", details={"revision": "/x/y", "settings": settings})],
         pairs=dict.fromkeys(("verb", "object"), RatedPairs.empty(1)),
         whole=WholeRatings([("ride.v.01", "horse.n.01", "sit on", "pony")], np.zeros((1, 1), np.int8)),
     )
     lines = publish(str(tmp_path / "a"), SimilarityMap.load(tmp_path / "a"), tmp_path / "b")
     published = SimilarityMap.load(tmp_path / "b")
-    assert published.raters[0].model == "SmolLM2-135M"
+    assert (published.raters[0].model, published.raters[0].details["settings"]) == ("SmolLM2-135M", settings)
     assert published.whole_ratings is not None
     assert "raters.0.model: '/data/llms/SmolLM2-135M' -> SmolLM2-135M" in lines

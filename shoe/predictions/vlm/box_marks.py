@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from shoe.lexicon import text
-from shoe.lexicon.senses import bases, find
+from shoe.lexicon.senses import find
 from shoe.lexicon.store import by_wordnet, lexicon
 from shoe.predictions.boxes.conventions import Convention
 from shoe.predictions.field_names import meaning, rank
