@@ -31,9 +31,9 @@ def threshold_names(tau: float) -> dict[str, str]:
 def notes(report: Report, evidence: Evidence) -> list[str]:
     """Return all notes on a report and its ``evidence`` (explanations of metrics), one line each, most urgent first."""
     lines = [*essential_notes(report, evidence), *detail_notes(report, evidence)]
-    if report.semantic is not None and len(set(evidence.tau.values())) > 1:
+    if report.semantic is not None and len(set(report.tau_readings.values())) > 1:
         names = threshold_names(report.semantic.options.tau)
-        values = (f"{percent(figures.mf1)} (tau-by={by}: {names[by]})" for by, figures in evidence.tau.items())
+        values = (f"{percent(figures.mf1)} (tau-by={by}: {names[by]})" for by, figures in report.tau_readings.items())
         by_threshold = f"SHOE-mF1 by threshold: {', '.join(values)}; used: {report.semantic.options.tau_by}"
         lines.append(f"{THRESHOLD_NOTE}. {by_threshold}")
     return lines

@@ -66,11 +66,11 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None, 
     if verbose and evidence.wordings:
         print_line(to, WORDINGS_TITLE, "bold")
         to.print(wordings_table(evidence.wordings, narrow=to.width < 100))
-    if verbose and report.semantic and len(set(evidence.tau.values())) > 1:
+    if verbose and report.semantic and len(set(report.tau_readings.values())) > 1:
         options = report.semantic.options
         headings = ["SHOE-mF1", "GT\nmissed", "unmatched", "no\noverlap"]
         made = table("confidence threshold", "option", *headings, names=2)
-        for by, figures in evidence.tau.items():
+        for by, figures in report.tau_readings.items():
             option = f"tau-by={by}{' (used)' if by == options.tau_by else ''}"
             made.add_row(threshold_names(options.tau)[by], option, *map(percent, structs.astuple(figures)))
         to.print(made)
@@ -260,7 +260,7 @@ class Score(Figures, frozen=True, kw_only=True):
         if figures.semantic is not None:
             semantic = structs.replace(
                 figures.semantic,
-                tau_readings=evidence.tau,
+                tau_readings=report.tau_readings,
                 map_interval=interval and interval.map,
                 mf1_interval=interval and interval.mf1,
                 unrated_pairs=interval and interval.unrated_pairs,

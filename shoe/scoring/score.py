@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import numpy as np
 from msgspec import structs
 
 from shoe.benchmarks.protocols import Options, choose
+from shoe.benchmarks.scoring_options import TauBy
 from shoe.benchmarks.signature import Signature, sign
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Indices
@@ -27,6 +28,7 @@ from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.numbering import check_numbering
 from shoe.predictions.roles import best_triplets
+from shoe.scoring.f1 import F1Figures
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.inverted import inverted_scores
 from shoe.scoring.matching.repeats import repeated
@@ -316,6 +318,19 @@ class Report:
             *empty_words(self.task, sum(self.notes.examples("unparsed").values()) if self.notes else 0),
             *warnings(self.task, self.box_check, self.numbering_check, self.notes),
         ]
+
+    @cached_property
+    def tau_readings(self) -> dict[str, F1Figures]:
+        """SHOE-mF1 and miss rates by value of the option ``tau-by`` (docs/protocols.md A22); {} without SHOE results.
+
+        Values of options that were not used are computed at first use.
+        """
+        if self.semantic is None:
+            return {}
+        scorer, known = self.semantic.scorer, self.semantic.by_tau
+        others = {by: scorer.f1_rows_by(by) for by in get_args(TauBy) if by not in known}
+        found = known | {by: scorer.f1_entries(scorer.match(rows)).figures() for by, rows in others.items()}
+        return {by: found[by] for by in get_args(TauBy)}
 
     @cached_property
     def repeats(self) -> int:

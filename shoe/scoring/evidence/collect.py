@@ -11,7 +11,6 @@ from shoe.core.documents import Count, Document, Fraction
 from shoe.scoring.average_precision import number_tied
 from shoe.scoring.entries import Entries
 from shoe.scoring.evidence import draws, facts
-from shoe.scoring.f1 import F1Figures
 from shoe.scoring.score import Report
 
 # Calibration compares scores with the credit that a protocol gives: 0 or 1 under exact labels, 0 to 1 under SHOE. mAP
@@ -124,8 +123,6 @@ class Evidence:
     # at most 20 predicted (verb, object) combinations: those that lost most credit, then those that gained most,
     # without combinations that are classes of the dataset
     wordings: tuple[facts.Wording, ...]
-    # SHOE-mF1 and the miss rates for each value of the option ``tau-by``; empty if SHOE was not computed
-    tau: dict[str, F1Figures]
     # mAP of unseen classes by similarity to the nearest seen class; empty without a class split or without a similarity
     # map
     by_nearest_seen: list[facts.Range]
@@ -148,7 +145,6 @@ class Evidence:
             profile=facts.profile(report),
             resolution=facts.resolution(report),
             wordings=facts.wordings(report, _WORDINGS_SHOWN),
-            tau=facts.tau_readings(report),
             by_nearest_seen=nearest.by_similarity(ap) if nearest else [],
             orders=facts.order_spans(report) if bounds else {},
             interval=draws.interval(report) if bounds else None,

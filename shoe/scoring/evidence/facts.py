@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import stdev
-from typing import get_args
 
 import msgspec
 import numpy as np
 
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses
-from shoe.benchmarks.scoring_options import SemanticOptions, TauBy, Ties
+from shoe.benchmarks.scoring_options import SemanticOptions, Ties
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.boxes import CommonCoordinates
 from shoe.core.documents import Amount, Count, Document, Fraction
@@ -20,7 +19,6 @@ from shoe.core.interactions import Interactions
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.senses import Part
 from shoe.lexicon.store import names_of
-from shoe.scoring.f1 import F1Figures
 from shoe.scoring.hoi_similarity import HoiSimilarity, class_similarity
 from shoe.scoring.matching.task import Boxes, Task
 from shoe.scoring.score import Report
@@ -128,16 +126,6 @@ def single_rater_map(similarity: SimilarityMap, column: int) -> SimilarityMap:
         ratings[np.ix_(table.ratings[:, column] != MISSING, others)] = MISSING
         tables[part] = replace(table, ratings=ratings)
     return replace(similarity, tables=tables)
-
-
-def tau_readings(report: Report) -> dict[str, F1Figures]:
-    """Return SHOE-mF1 and miss rates by value of the option ``tau-by`` (docs/protocols.md A22); empty without SHOE."""
-    if report.semantic is None:
-        return {}
-    scorer, known = report.semantic.scorer, report.semantic.by_tau
-    return {
-        by: known.get(by) or scorer.f1_entries(scorer.match(scorer.f1_rows_by(by))).figures() for by in get_args(TauBy)
-    }
 
 
 class Profile(Document, frozen=True, kw_only=True):
