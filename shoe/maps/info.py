@@ -252,7 +252,7 @@ def _check_part(similarity: SimilarityMap, part: Part) -> PartCheck:
             surprising += _surprising(learned[part], chunk, senses, np.where(is_rated, values, np.nan))
     surprising.sort(key=lambda pair: -abs(pair.rating - pair.expected))
     both, _ = _values(similarity, part, classes, classes)
-    median, widest = float(np.median(shares or 0)), np.argsort(shares)[::-1][:3]
+    median, widest = float(np.median(shares or 0)), np.argsort(-np.array(shares), kind="stable")[:3]
     broad = dict(zip(names_of(classes[widest]), np.array(shares)[widest].tolist(), strict=True))
     asymmetry = _mean(np.abs(both - both.T)[~np.eye(len(both), dtype=bool)])
     hypernyms, siblings = _mean(np.concatenate(above)), _mean(np.concatenate(beside))
