@@ -185,8 +185,11 @@ _ROLES = frozenset(["instr", "obj"])
 
 
 def verb_senses(words: list[str], spelled: str) -> list[Sense]:
-    """Return the senses of a predicted verb, best first; [] if negated. ``spelled`` joins its words by underscores."""
-    if text.NEGATIONS.intersection(words):
+    """Return the senses of a predicted verb, best first; [] if negated or passive ("being chased by").
+
+    ``spelled`` joins its words by underscores.
+    """
+    if text.NEGATIONS.intersection(words) or _is_passive(words):
         return []
     kept = without_auxiliaries([word for word in words if word not in _ROLES]) or words
     if (_essential(kept) != words or len(words) > 2) and (whole := find(words, "verb", spelled)):
@@ -206,6 +209,15 @@ def verb_senses(words: list[str], spelled: str) -> list[Sense]:
         return [*compound, *(sense._replace(weight=sense.weight * KIND) for sense in found)] if compound else found
     later = (because(find([word], "verb"), f'verb in "{" ".join(content)}"') for word in content[1:])
     return next((senses for senses in later if senses), [])
+
+
+def _is_passive(words: list[str]) -> bool:
+    """Return whether the person is acted on: "being chased by", "hugged by"; not "walking by" or "stood by"."""
+    if words[-1:] != ["by"] or len(words) < 2:
+        return False
+    first, lemmas = words[0], bases(words[0], "verb")
+    is_participle = lemmas and first not in lemmas and not first.endswith(("ing", "s"))
+    return first in text.WORD_CLASSES["be"] or bool(is_participle and not find(words, "verb"))
 
 
 def without_auxiliaries(words: list[str]) -> list[str]:
@@ -402,9 +414,7 @@ def _object(words: list[str], spelled: str, how: ObjectWords) -> Iterable[Sense]
     if how == "phrase":
         return whole
     owners = [_owner(word) for word in phrase]
-    # The noun of a fixed expression may be meant literally: "big apple" is a city, or an apple.
-    literal = find(phrase[1:], "object") if whole and len(phrase) == 2 and phrase[0] in _DESCRIPTIVE else []
-    senses = [*whole, *because(literal, f'head of "{" ".join(phrase)}"')]
+    senses = [*whole, *(because(_literal(phrase), f'head of "{" ".join(phrase)}"') if whole else [])]
     if whole and "of" not in phrase and owners == phrase:
         return senses
     return senses + [s for rank, group in enumerate(_noun_groups(owners)) for s in _nouns(words, group, rank == 0)]
@@ -428,13 +438,18 @@ def _nouns(words: list[str], group: list[str], main: bool) -> Iterable[Sense]:
             known = group[start:end]
             if end < len(group) and describes(known):
                 continue
-            if senses := find(known, "object"):
+            if senses := find(known, "object") + _literal(known):
                 head = main and end == len(group)
                 senses = because(senses, f'{"head" if head else "part"} of "{" ".join(words)}"')
                 yield from senses if head else [s._replace(weight=KIND) for s in senses]
                 end = start + 1
                 break
         end -= 1
+
+
+def _literal(words: list[str]) -> list[Sense]:
+    """Return the senses of the noun in a fixed expression that may be meant literally: "big apple" is also an apple."""
+    return find(words[1:], "object") if len(words) == 2 and words[0] in _DESCRIPTIVE else []
 
 
 def describes(words: list[str]) -> bool:

@@ -197,11 +197,12 @@ def _alias_forms(part: Part) -> dict[str, str]:
 def preposition_weights(classes: Sequence[str], verbs: Sequence[str]) -> Floats:
     """Return (C, W) factors 0..1 for the agreement of the prepositions of C class verbs and W predicted verbs.
 
-    For stand_under and "standing near", the factor is 0.5. It is 1 if either verb has no spatial preposition, or if
-    preposition_pairs.tsv does not list the two prepositions. Of several alternatives in a predicted verb, the
-    alternative with the highest factor counts.
+    For stand_under and "standing near", the factor is 0.5; for ride and "riding past", 0.25. It is 1 if the predicted
+    verb has no spatial preposition, if the class verb has none and is no verb of motion, or if preposition_pairs.tsv
+    does not list the two prepositions. Of several alternatives in a predicted verb, the one with the highest factor
+    counts.
     """
-    of_class = [relation(label) for label in classes]
+    of_class = [relation(label) or ("-" if _moves(label) else "") for label in classes]
     weights = np.ones((len(classes), len(verbs)))
     if any(of_class):
         said = [[relation(reading) for reading in text.alternatives(verb)] for verb in verbs]
@@ -209,6 +210,13 @@ def preposition_weights(classes: Sequence[str], verbs: Sequence[str]) -> Floats:
             for c in (c for c, own in enumerate(of_class) if own):
                 weights[c, w] = max(_weights().get(frozenset((of_class[c], other)), 1) for other in said[w])
     return weights
+
+
+def _moves(label: str) -> bool:
+    """Return whether the first sense of a class verb is a motion."""
+    words = text.tokens(text.plain(label))[:1]
+    first = [int(lexicon().senses(base, "v")[0]) for word in words for base in bases(word, "verb")]
+    return bool(first) and lexicon().lexname(first[0]) == "verb.motion"
 
 
 def takes_tool(classes: Sequence[str]) -> Mask:

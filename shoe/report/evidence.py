@@ -148,7 +148,7 @@ def _part_line(part: str, words: Words) -> str:
     if unresolved := [word for word in words.unresolved if word]:
         shown = ", ".join(f'"{printable(word, longest=30)}"' for word in unresolved[:_WORDS_SHOWN])
         more = f" and {len(unresolved) - _WORDS_SHOWN:,} more" if len(unresolved) > _WORDS_SHOWN else ""
-        line += f"; {len(unresolved):,} not in WordNet (similarity 0 to all labels): {shown}{more}"
+        line += f"; {len(unresolved):,} without a sense in WordNet (similarity 0 to all labels): {shown}{more}"
     return line
 
 

@@ -17,6 +17,8 @@ VERBS = benchmark("hico-det").classes.verbs
         ("standing in front of", "near"),
         ("standing in", "in"),
         ("standing next to", "near"),
+        ("walking away from", "past"),
+        ("standing over", "over"),
         ("sitting down at", "at"),
         ("standing", ""),
         ("on", ""),
@@ -29,8 +31,11 @@ def test_where_a_verb_says_something_is(verb: str, where: str) -> None:
 
 def test_weights_by_hand() -> None:
     said = ["standing near", "standing", "standing below", "standing on", "standing near / standing below"]
-    found = preposition_weights(["stand_under", "stand_on", "ride"], said)
+    found = preposition_weights(["stand_under", "stand_on", "hold"], said)
     assert found.tolist() == [[0.5, 1, 1, 0.5, 1], [0.5, 1, 0.5, 1, 0.5], [1, 1, 1, 1, 1]]
+    # A motion past a thing is not one of the thing, but what is held may be anywhere.
+    found = preposition_weights(["ride", "walk", "hold", "stand_under"], ["riding past", "going beside", "being over"])
+    assert found.tolist() == [[0.25, 0.5, 1], [0.25, 0.5, 1], [1, 1, 1], [0.25, 0.5, 0.25]]
 
 
 @given(st.text(), st.sampled_from(VERBS))

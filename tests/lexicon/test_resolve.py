@@ -84,6 +84,13 @@ def test_no_interaction_and_a_negated_verb_mean_nothing(word: str) -> None:
     assert not resolve(word, "verb").candidates
 
 
+def test_a_passive_means_nothing_because_the_person_is_acted_on() -> None:
+    for word in ("being chased by", "is hugged by", "chased by", "picked up by", "held by"):
+        assert not resolve(word, "verb").candidates
+    for word in ("walking by", "stood by", "standing by", "put by", "being chased"):
+        assert resolve(word, "verb").candidates
+
+
 @pytest.mark.parametrize(("word", "lemma"), pairs(OBJECTS))
 def test_objects(word: str, lemma: str) -> None:
     assert lemma in lemmas(word, "object")
@@ -156,6 +163,8 @@ def test_words_may_be_joined_by_capitals() -> None:
 def test_adjectives_that_are_also_nouns_say_nothing_of_the_object() -> None:
     assert "orange.n.01" not in names("orange cat", "object")
     assert names("small blorft", "object") == []
+    for word in ("large white horse", "black and white horse", "light blue horse"):  # a white horse is also a wave
+        assert "horse.n.01" in names(word, "object")
     assert names("red", "object")[0] == "red.n.01"
 
 

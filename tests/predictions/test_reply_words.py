@@ -105,7 +105,7 @@ TRUTH = shoe.read_ground_truth(shoe.demo.TRUTH)
 
 
 @pytest.mark.parametrize(
-    ("form", "values"), [("{}.v.01", ("match no label", "another word")), ("{} (v)", ("match no label",)), ("{}", None)]
+    ("form", "values"), [("{}.v.01", ("match no label", "another word")), ("{}#v", ("match no label",)), ("{}", None)]
 )
 def test_most_words_with_more_than_a_label_cause_a_warning(form: str, values: tuple[str, ...] | None) -> None:
     table = shoe.read_predictions(shoe.demo.PREDICTIONS["detector"])
