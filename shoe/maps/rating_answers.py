@@ -28,11 +28,18 @@ _VALUE = (
     r"(?:(?:a|maybe|perhaps)[ \t]+)?(?P<other>\d[\d.]*))?"
 )
 _LABEL = r"(?:\b|(?<=_))(?:ratings?|rated?|scores?|answer|similarity|likeness)\b"
-_OF = r"(?:\s{0,3}\([^()\n]{0,40}\))?\s{0,3}(?:(?:is|are):?|of|as|at|(?:would|should|will)[ \t]be|[:=]|->|→)"
+_BY_US = (  # as in "the rating that I would give this pair is 3"
+    r"(?:[ \t](?:that[ \t])?(?:i|we)(?:['’](?:d|ll)|[ \t](?:would|will|can))?[ \t]"
+    r"(?:give|assign|choose|pick|suggest|propose)(?:[ \t][a-z]{1,10}){0,4}?)?"
+)
+_OF = (
+    rf"{_BY_US}(?:\s{{0,3}}\([^()\n]{{0,40}}\))?\s{{0,3}}"
+    r"(?:(?:is|are):?|of|as|at|(?:would|should|will)[ \t]be|[:=]|->|→)"
+)
 _OPEN = r"[\"'`*_\s(\[]{0,8}"
 _LABELLED = re.compile(f"{_LABEL}{_QUOTES}(?:{_OF}{_OPEN}|[(\\[ \t]{{1,2}})(?=[-+\\d]){_VALUE}", re.IGNORECASE)
-_ANOTHER = re.compile(r"[ \t]{0,9},[ \t]{0,9}\d")
-_BOXED = re.compile(rf"\\boxed\{{\s*(?=[-+\d]){_VALUE}\s*\}}")
+_ANOTHER = re.compile(r"[ \t]{0,9}(?:[,;|][ \t]{0,9}\d|or\b|\+|-\s*$)", re.IGNORECASE)  # also "3 or higher", "3+"
+_BOXED = re.compile(rf"\\boxed\{{\s*(?:\\[a-z]{{1,10}}\{{)?(?=[-+\d]){_VALUE}\s*\}}")
 _ALONE = re.compile(
     rf"^[ \t>*_`\"'#:]{{0,20}}(?=[-+\d]){_VALUE}[*_`\"' \t]{{0,20}}(?:[.!]?[ \t]*$|(?:[-–—:=][ \t]|\().*$)",
     re.MULTILINE,
@@ -71,8 +78,8 @@ _DECLINED = re.compile(
 )
 _LOOK_FOR_DECLINING = 300
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
-_LABEL_TAG = re.compile(rf"<(?:\w{{1,20}}_)?({_LABEL})>", re.IGNORECASE)
-_MARKUP = re.compile(r"</?[a-zA-Z]\w{0,19}>|[*`#]|(?<![^\W_])_+|_+(?![^\W_])")
+_LABEL_TAG = re.compile(rf"<(?:\w{{1,20}}_)?({_LABEL})(?:[ \t]value=|>)", re.IGNORECASE)
+_MARKUP = re.compile(r"</?\|?[a-zA-Z]\w{0,19}\|?>|\\[()\[\]]|[*`#$]|(?<![^\W_])_+|_+(?![^\W_])")
 _BRACKETED = re.compile(r"[\[(]{1,3}[ \t]{0,3}([-+]?\d[\d.]{0,9})[ \t]{0,3}[\])]{1,3}")
 _SCALE = re.compile(
     r"(?:(?:\bon[ \t]{1,3}(?:a|the|this)[ \t]{1,3})?\bscale\b[^\w\n]{1,6}(?:(?:of|from|is)[ \t]{1,3})?"
