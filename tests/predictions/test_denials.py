@@ -174,6 +174,14 @@ def test_a_denied_verb_is_no_prediction_and_none_is_no_interaction(tmp_path: Pat
     assert "'none', 'N/A'" in notes.lines()[codes(notes).index("no_action")]
 
 
+@pytest.mark.parametrize("verb", ["no contact", "No direct interaction", "no_physical_contact"])
+def test_no_contact_is_no_interaction(tmp_path: Path, verb: str) -> None:
+    (tmp_path / "p.jsonl").write_text(json.dumps(
+        {"image": "a.jpg", "human_box": [0, 0, 9, 9], "object_box": [0, 0, 5, 5], "verb": verb, "object": "horse"}
+    ))  # fmt: skip
+    assert read_predictions_with_notes(tmp_path / "p.jsonl")[0].verbs == ("no_interaction",)
+
+
 NEITHER = ("no_interaction", "no person rides", "Nobody", "ride", "yes: [1, 2]", "", None)
 
 
