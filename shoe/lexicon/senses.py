@@ -199,24 +199,26 @@ def preposition_weights(classes: Sequence[str], verbs: Sequence[str]) -> Floats:
 
     For stand_under and "standing near", the factor is 0.5; for ride and "riding past", 0.25. It is 1 if the predicted
     verb has no spatial preposition, if the class verb has none and is no verb of motion, or if preposition_pairs.tsv
-    does not list the two prepositions. Of several alternatives in a predicted verb, the one with the highest factor
-    counts.
+    does not list the two prepositions. It is also 1 if the class verb has none and a construction defines the predicted
+    verb ("walking beside" is taking for a walk). Of several alternatives in a predicted verb, the one with the highest
+    factor counts.
     """
     of_class = [relation(label) or ("-" if _moves(label) else "") for label in classes]
     weights = np.ones((len(classes), len(verbs)))
     if any(of_class):
         said = [[relation(reading) for reading in text.alternatives(verb)] for verb in verbs]
         for w in (w for w, relations in enumerate(said) if all(relations)):
-            for c in (c for c, own in enumerate(of_class) if own):
+            readings = (text.plain(each[: text.LONGEST_LABEL]) for each in text.alternatives(verbs[w]))
+            is_defined = any(constructions(text.tokens(reading)) for reading in readings)
+            for c in (c for c, own in enumerate(of_class) if own and not (own == "-" and is_defined)):
                 weights[c, w] = max(_weights().get(frozenset((of_class[c], other)), 1) for other in said[w])
     return weights
 
 
 def _moves(label: str) -> bool:
     """Return whether the first sense of a class verb is a motion."""
-    words = text.tokens(text.plain(label))[:1]
-    first = [int(lexicon().senses(base, "v")[0]) for word in words for base in bases(word, "verb")]
-    return bool(first) and lexicon().lexname(first[0]) == "verb.motion"
+    first = [sense for word in text.tokens(text.plain(label))[:1] for sense in _first_senses(word)]
+    return bool(first) and _is_motion(first[0])
 
 
 def takes_tool(classes: Sequence[str]) -> Mask:
@@ -230,10 +232,6 @@ def relation(verb: str) -> str:
     words, relations = text.tokens(text.plain(verb[: text.LONGEST_LABEL])), _relations()
     spans = ("_".join(words[start : start + size]) for start in range(1, len(words)) for size in (3, 2, 1))
     return next((relations[span] for span in spans if relations.get(span)), "")
-
-
-SPATIAL = frozenset(["on", "in", "under", "at", "near"])
-"""Spatial relations, each named by its most common preposition."""
 
 
 @cache
@@ -259,8 +257,8 @@ def constructions(words: Sequence[str]) -> list[Sense]:
         return []
     if words[0] in text.PREPOSITIONS:
         words = ["be", *words]
-    place = relation(" ".join(words))
-    after = {place, *(word for word in words[1:] if word not in SPATIAL)}
+    place, relations = relation(" ".join(words)), _relations().values()
+    after = {place, *(word for word in words[1:] if word not in relations)}
     return [
         sense
         for verbs, nouns, prepositions, senses in _constructions()
@@ -274,14 +272,22 @@ def constructions(words: Sequence[str]) -> list[Sense]:
 def _is_verb(word: str, verb: str) -> bool:
     # ``verb`` is a lemma (the word is a form of it), a verb sense (the word's first sense is equal or a hyponym), or a
     # noun sense (the word is a verb of motion with a lemma that is such a noun).
-    lemmas, store = bases(word, "verb"), lexicon()
     if "." not in verb:
-        return verb in lemmas
-    first = [int(store.senses(lemma, "v")[0]) for lemma in lemmas]
+        return verb in bases(word, "verb")
+    store = lexicon()
+    first = _first_senses(word)
     if ".v." in verb:
         return any(store.synset(verb) in with_ancestors(sense) for sense in first)
-    moving = [sense for sense in first if store.lexname(sense) == "verb.motion"]
-    return any(is_kind(lemma, verb) for sense in moving for lemma in store.lemmas(sense))
+    return any(is_kind(lemma, verb) for sense in filter(_is_motion, first) for lemma in store.lemmas(sense))
+
+
+def _first_senses(word: str) -> list[int]:
+    """Return the first sense of each verb lemma that a word may be a form of."""
+    return [int(lexicon().senses(lemma, "v")[0]) for lemma in bases(word, "verb")]
+
+
+def _is_motion(sense: int) -> bool:
+    return lexicon().lexname(sense) == "verb.motion"
 
 
 def is_kind(word: str, noun: str) -> bool:

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from shoe.benchmarks import benchmark
+from shoe.lexicon.resolve import resolve
 from shoe.lexicon.senses import preposition_weights, relation
 
 VERBS = benchmark("hico-det").classes.verbs
@@ -36,6 +37,8 @@ def test_weights_by_hand() -> None:
     # A motion past a thing is not one of the thing, but what is held may be anywhere.
     found = preposition_weights(["ride", "walk", "hold", "stand_under"], ["riding past", "going beside", "being over"])
     assert found.tolist() == [[0.25, 0.5, 1], [0.25, 0.5, 1], [1, 1, 1], [0.25, 0.5, 0.25]]
+    # constructions.tsv: walking beside a dog is taking it for a walk.
+    assert preposition_weights(["walk", "ride"], ["walking beside", "riding beside"]).tolist() == [[1, 0.5], [1, 0.5]]
 
 
 @given(st.text(), st.sampled_from(VERBS))
@@ -44,3 +47,8 @@ def test_weights_are_shares_and_a_label_has_all_of_its_own(text: str, label: str
     assert ((found > 0) & (found <= 1)).all()
     assert found[VERBS.index(label), 1] == 1
     assert (found[:, 2] >= np.minimum(found[:, 0], found[:, 1])).all()
+
+
+def test_who_is_around_a_thing_may_stand() -> None:
+    for verb in ("being near", "being around"):
+        assert "stand.v.01" in [sense.name for sense in resolve(verb, "verb").candidates]
