@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,13 +11,25 @@ from functools import cached_property
 import numpy as np
 
 from shoe.benchmarks.scoring_options import At, FpScope, SemanticOptions, TauBy, Ties
-from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct, mask_of, number_distinct, row_order, scatter
+from shoe.core.arrays import (
+    Floats,
+    Indices,
+    Ints,
+    Mask,
+    best_of_each,
+    distinct,
+    mask_of,
+    number_distinct,
+    row_order,
+    scatter,
+)
 from shoe.scoring.entries import AveragingRule, Entries, mean_over
 from shoe.scoring.f1 import F1Entries, F1Rule
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.assignment import ByContent, assign, best_first, in_order
 from shoe.scoring.matching.repeats import near_repeats, pair_nms, repeated
 from shoe.scoring.matching.task import Boxes, Overlaps, Task
+from shoe.similarity import SimilarityTable
 
 _ROUNDING = 1e-9  # tolerance for products: 0.07 x 100 is a little more than 7 in floating point
 
@@ -60,6 +72,12 @@ def participants(task: Task, similarities: HoiSimilarity, options: SemanticOptio
     if options.cap is not None:
         rows = rows[best_of_each(task.image[rows], predictions.score[rows], options.cap)]
     return rows if options.nms is None else pair_nms(predictions, rows, options.nms)
+
+
+def have_meaning(words: Sequence[str], label: Ints, table: SimilarityTable) -> Mask:
+    """Return a (W,) mask of the predicted ``words`` that are labels (``label`` >= 0) or have a sense in the lexicon."""
+    unresolved = frozenset(table.unresolved)
+    return np.array([word not in unresolved for word in words], bool) | (label >= 0)
 
 
 _TRIED_SIZES = 2.0 ** np.arange(-3, 3.25, 0.5)
@@ -193,10 +211,9 @@ class Scorer:
     @cached_property
     def counts_for_tau(self) -> Mask:
         """(n,) whether each prediction counts in computing the tau threshold: both words are labels or have a sense."""
-        words, similarities = self.task.predictions, self.similarities
-        verbs, objects = frozenset(similarities.verbs.unresolved), frozenset(similarities.objects.unresolved)
-        verb_counts = np.array([word not in verbs for word in words.verbs], bool) | (self.task.verb_label >= 0)
-        object_counts = np.array([word not in objects for word in words.objects], bool) | (self.task.object_label >= 0)
+        words, similarities, task = self.task.predictions, self.similarities, self.task
+        verb_counts = have_meaning(words.verbs, task.verb_label, similarities.verbs)
+        object_counts = have_meaning(words.objects, task.object_label, similarities.objects)
         return np.asarray(verb_counts[words.verb] & object_counts[words.object])
 
     @cached_property

@@ -22,7 +22,7 @@ from shoe.lexicon.store import names_of
 from shoe.scoring.hoi_similarity import HoiSimilarity, class_similarity
 from shoe.scoring.matching.task import Boxes, Task
 from shoe.scoring.score import Report
-from shoe.scoring.scorer import Scorer
+from shoe.scoring.scorer import Scorer, have_meaning
 from shoe.scoring.semantic import semantic_score
 from shoe.scoring.strict import strict_score
 from shoe.similarity import Basis, Similarity, SimilarityMap, SimilarityTable
@@ -228,20 +228,18 @@ def resolution(report: Report) -> Resolution | None:
         "learned_share": ["learned"],
         "unrated_share": ["unresolved", *([] if lexical else ["unrated"])],
     }
-    words, verb, object_ = task.predictions, similarities.verbs.unresolved, similarities.objects.unresolved
-    verbs = _words(words.verbs, task.verb_label, frozenset(verb))
-    objects = _words(words.objects, task.object_label, frozenset(object_))
+    words = task.predictions
     return Resolution(
-        verbs=verbs,
-        objects=objects,
+        verbs=_words(words.verbs, task.verb_label, similarities.verbs),
+        objects=_words(words.objects, task.object_label, similarities.objects),
         basis=basis,
         **{share: sum(basis[name] for name in names) for share, names in shares.items() if basis},
     )
 
 
-def _words(words: Sequence[str], label: Ints, unresolved: frozenset[str]) -> Words:
-    others = [word for word, at in zip(words, label.tolist(), strict=True) if at < 0 and word in unresolved]
-    return Words(len(words), len(words) - int((label < 0).sum()), others)
+def _words(words: Sequence[str], label: Ints, table: SimilarityTable) -> Words:
+    without = np.flatnonzero(~have_meaning(words, label, table)).tolist()
+    return Words(len(words), int((label >= 0).sum()), [words[i] for i in without])
 
 
 _LEAST = 0.05  # smallest credit, in ground truths, that a listed wording loses or gains; less would be shown as 0.0
