@@ -45,9 +45,11 @@ PREPOSITIONS = WORD_CLASSES["prepositions"]
 PARTICLES = WORD_CLASSES["particles"]
 CONJUNCTIONS = WORD_CLASSES["conjunctions"]
 
-_NO_ACTION = (["none"], ["nothing"], ["null"], ["nil"], ["na"], ["n/a"], ["no", "relation"], ["no", "action"])
-_NO_ACTION += tuple(["no", *kind, noun] for kind in (["direct"], ["physical"]) for noun in ("interaction", "contact"))
-_NO_ACTION += (["no", "contact"],)
+_NO_ACTION = [
+    *(["none"], ["nothing"], ["null"], ["nil"], ["na"], ["n/a"], ["no", "relation"], ["no", "action"]),
+    *(["no", "contact"], ["no", "direct", "contact"], ["no", "physical", "contact"]),
+    *(["no", "direct", "interaction"], ["no", "physical", "interaction"]),
+]
 _ASIDE = re.compile(r"(?<=\w)\s*(?:\([^()]*\)|\[[^\[\]]*\])\s*\Z")
 _SEPARATORS = re.compile(r"[\s_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")

@@ -387,7 +387,7 @@ def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
     Values that are no lists, and a single box (of the person), are repeated in each row. Keys with numbers, {"box_1":
     b1, "verb_1": v1, "box_2": b2, "verb_2": v2}, are rows, too.
     """
-    if len(numbered := _numbered_rows(record)) > 1:
+    if numbered := _numbered_rows(record):
         return numbered
     lists = {key: v for key, v in record.items() if isinstance(v, list) and len(v) > 1 and not _is_flat_box(v)}
     if len(lists) < 2:
@@ -412,7 +412,7 @@ def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
 
 
 def _numbered_rows(record: dict[Any, Any]) -> list[dict[Any, Any]]:
-    """Return one row per number in the keys of ``record`` that has a box and a word for the interaction of its own."""
+    """Return one row per number in the keys of a record; [] if there is one number, or a row lacks box or words."""
     rows: dict[str, dict[Any, Any]] = {}
     shared = {}
     for key, value in record.items():
@@ -421,10 +421,13 @@ def _numbered_rows(record: dict[Any, Any]) -> list[dict[Any, Any]]:
             rows.setdefault(numbers[0], {})[str(key).replace(numbers[0], "").strip("_ -")] = value
         else:
             shared[key] = value
-    kinds = [({meaning(key).part for key in row}, map(box_of, row.values())) for row in rows.values()]
-    if not all(not parts.isdisjoint(("verb", "phrase")) and any(boxes) for parts, boxes in kinds):
-        return []
-    return [shared | row for row in rows.values()]
+
+    def is_interaction(row: dict[Any, Any]) -> bool:
+        has_words = any(meaning(key).part in ("verb", "phrase") for key in row)
+        return has_words and any(map(box_of, row.values()))
+
+    are_rows = len(rows) > 1 and all(map(is_interaction, rows.values()))
+    return [shared | row for row in rows.values()] if are_rows else []
 
 
 def relations_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
