@@ -104,13 +104,9 @@ def _auc_within(group: NDArray[np.integer], rank: Indices, right: Indices) -> tu
     pairs, middle = true * (number - true).astype(np.float64), np.cumsum(number) - number / 2
     if not pairs.sum():
         return 0.5, 1.0
+    keys = (group.astype(np.int64) << int(rank.max()).bit_length()) | rank
+    own = np.sort(keys[right])
+    keys.sort()
     # Equal scores of a group have their mean rank.
-    if len(number) == 1:
-        count = np.bincount(rank)
-        ranks = (np.cumsum(count) - count / 2)[rank[right]].sum()
-    else:
-        keys = (group.astype(np.int64) << int(rank.max()).bit_length()) | rank
-        own = np.sort(keys[right])
-        keys.sort()
-        ranks = (np.searchsorted(keys, own) + np.searchsorted(keys, own, "right")).sum() / 2
-    return 0.5 + float((ranks - middle @ true) / pairs.sum()), float(np.sqrt(pairs @ (number + 1) / 12) / pairs.sum())
+    above = (np.searchsorted(keys, own) + np.searchsorted(keys, own, "right")).sum() / 2 - middle @ true
+    return 0.5 + float(above / pairs.sum()), float(np.sqrt(pairs @ (number + 1) / 12) / pairs.sum())
