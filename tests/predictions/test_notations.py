@@ -93,20 +93,22 @@ DATA = {key.split()[2]: records(key) for key in KEYS} | {f.__name__: f for f in 
 
 # Changes that leave the meaning as it is: of data, then of text
 
+
+def in_other_order(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: in_other_order(data[key]) for key in sorted(data)}
+    return [*map(in_other_order, data)] if isinstance(data, list) else data
+
+
+def with_other_fields(data: Any) -> Any:
+    is_list = isinstance(data, list) and isinstance(data[0], dict)
+    return [each | {"visibility": "clear"} for each in data] if is_list else data
+
+
 OF_DATA: dict[str, Callable[[Any], Any]] = {
     "wrapped": lambda data: {"result": data},
-    "keys in another order": lambda data: (
-        {key: OF_DATA["keys in another order"](data[key]) for key in sorted(data)}
-        if isinstance(data, dict)
-        else [OF_DATA["keys in another order"](each) for each in data]
-        if isinstance(data, list) and data and isinstance(data[0], dict)
-        else data
-    ),
-    "with other fields": lambda data: (
-        [each | {"visibility": "clear"} for each in data]
-        if isinstance(data, list) and isinstance(data[0], dict)
-        else data
-    ),
+    "keys in another order": in_other_order,
+    "with other fields": with_other_fields,
 }
 OF_TEXT: dict[str, Callable[[str], str]] = {
     "underscores": lambda text: re.sub(r"(sports|cell|sitting|talking|drinking) (?=\w)", r"\1_", text),
